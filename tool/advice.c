@@ -2,11 +2,11 @@
 /* See tool/advice.h. */
 #include "tool/advice.h"
 
-#include "tool/process/process.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/process/process.h"
 
 void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
 {

@@ -5,12 +5,12 @@
  * that was passed, a difference), 2 wrong usage, 3 something that can't be read or written, 4 a
  * process that is gone or refuses; `run` ends as the program does.
  */
+#include <string.h>
+#include <unistd.h>
+
 #include "tool/command/command.h"
 #include "tool/process/process.h"
 #include "tool/terminal/terminal.h"
-
-#include <string.h>
-#include <unistd.h>
 
 static char *verb_of_name(char *name);
 static void verb_first(char **words);

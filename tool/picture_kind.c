@@ -2,11 +2,11 @@
 /* See tool/picture_kind.h. */
 #include "tool/picture_kind.h"
 
+#include <string.h>
+
 #include "base/compiler.h"
 #include "tool/report/picture/picture.h"
 #include "tool/terminal/terminal.h"
-
-#include <string.h>
 
 /* The first is that of an .svg, the second that of all other endings. */
 static const struct picture_kind kinds[] = {

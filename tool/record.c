@@ -2,12 +2,6 @@
 /* See tool/record.h. */
 #include "tool/record.h"
 
-#include "base/config.h"
-#include "base/print.h"
-#include "tool/process/process.h"
-#include "tool/summary.h"
-#include "tool/terminal/terminal.h"
-
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +13,12 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/config.h"
+#include "base/print.h"
+#include "tool/process/process.h"
+#include "tool/summary.h"
+#include "tool/terminal/terminal.h"
 
 static const char folder_shape[] = "/.memoir-XXXXXX";
 static const char capture_name[] = "run.memoir";

@@ -18,52 +18,9 @@ struct notes {
     bool failed;
 };
 
-static void note_add(void *context, const char *text, const char *fix)
-{
-    struct notes *notes = context;
-    if (!list_reserve(&notes->items, &notes->room, notes->count + 1, sizeof *notes->items)) {
-        notes->failed = true;
-        return;
-    }
-    struct html_note *note = &notes->items[notes->count++];
-    *note = (struct html_note){strdup(text), strdup(fix)};
-    notes->failed = notes->failed || !note->text || !note->fix;
-}
-
-static void notes_free(struct notes *notes)
-{
-    for (size_t i = 0; i < notes->count; i++) {
-        free(notes->items[i].text);
-        free(notes->items[i].fix);
-    }
-    free(notes->items);
-}
-
-/* The flags that leave something out, as they were written; words count as --focus and --ignore. */
-static char *filters_text(const struct request *request)
-{
-    const struct arguments *arguments = request->arguments;
-    static const enum flag_id flags[] = {FLAG_SHOW,      FLAG_HIDE,       FLAG_FROM, FLAG_PRUNE,
-                                         FLAG_THREAD,    FLAG_MODULE,     FLAG_SIZE, FLAG_AGE,
-                                         FLAG_TAG_FOCUS, FLAG_TAG_IGNORE, FLAG_AT,   FLAG_SINCE,
-                                         FLAG_UNTIL,     FLAG_NO_INLINES};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    if (!file)
-        return NULL;
-    for (const char *const *word = request->options.focus; word && *word; word++)
-        fprintf(file, "%s--focus %s", ftell(file) > 0 ? ", " : "", *word);
-    for (const char *const *word = request->options.ignore; word && *word; word++)
-        fprintf(file, "%s--ignore %s", ftell(file) > 0 ? ", " : "", *word);
-    for (size_t i = 0; i < COUNT_OF(flags); i++) {
-        const char *value = arguments_value(arguments, flags[i]);
-        if (value)
-            fprintf(file, "%s%s%s%s", ftell(file) > 0 ? ", " : "", commands_flag_name(flags[i]),
-                    value[0] ? " " : "", value);
-    }
-    return fclose(file) == 0 ? text : NULL;
-}
+static char *filters_text(const struct request *request);
+static void note_add(void *context, const char *text, const char *fix);
+static void notes_free(struct notes *notes);
 
 bool page_write(const struct request *request, FILE *file, struct error *error)
 {
@@ -92,4 +49,51 @@ bool page_write(const struct request *request, FILE *file, struct error *error)
     notes_free(&notes);
     return ok || error_set(error, reason.text[0] ? ERROR_USAGE : ERROR_INPUT, "%s",
                            reason.text[0] ? reason.text : error_out_of_memory);
+}
+
+/* The flags that leave something out, as they were written; words count as --focus and --ignore. */
+static char *filters_text(const struct request *request)
+{
+    const struct arguments *arguments = request->arguments;
+    static const enum flag_id flags[] = {FLAG_SHOW,      FLAG_HIDE,       FLAG_FROM, FLAG_PRUNE,
+                                         FLAG_THREAD,    FLAG_MODULE,     FLAG_SIZE, FLAG_AGE,
+                                         FLAG_TAG_FOCUS, FLAG_TAG_IGNORE, FLAG_AT,   FLAG_SINCE,
+                                         FLAG_UNTIL,     FLAG_NO_INLINES};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return NULL;
+    for (const char *const *word = request->options.focus; word && *word; word++)
+        fprintf(file, "%s--focus %s", ftell(file) > 0 ? ", " : "", *word);
+    for (const char *const *word = request->options.ignore; word && *word; word++)
+        fprintf(file, "%s--ignore %s", ftell(file) > 0 ? ", " : "", *word);
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        const char *value = arguments_value(arguments, flags[i]);
+        if (value)
+            fprintf(file, "%s%s%s%s", ftell(file) > 0 ? ", " : "", commands_flag_name(flags[i]),
+                    value[0] ? " " : "", value);
+    }
+    return fclose(file) == 0 ? text : NULL;
+}
+
+static void note_add(void *context, const char *text, const char *fix)
+{
+    struct notes *notes = context;
+    if (!list_reserve(&notes->items, &notes->room, notes->count + 1, sizeof *notes->items)) {
+        notes->failed = true;
+        return;
+    }
+    struct html_note *note = &notes->items[notes->count++];
+    *note = (struct html_note){strdup(text), strdup(fix)};
+    notes->failed = notes->failed || !note->text || !note->fix;
+}
+
+static void notes_free(struct notes *notes)
+{
+    for (size_t i = 0; i < notes->count; i++) {
+        free(notes->items[i].text);
+        free(notes->items[i].fix);
+    }
+    free(notes->items);
 }

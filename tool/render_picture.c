@@ -2,37 +2,36 @@
 /* See tool/render_picture.h. */
 #include "tool/render_picture.h"
 
-#include "tool/picture_kind.h"
-
-#include "tool/render_page.h"
-#include "tool/report/picture/picture.h"
-#include "tool/terminal/terminal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/picture_kind.h"
+#include "tool/render_page.h"
+#include "tool/report/picture/picture.h"
+#include "tool/terminal/terminal.h"
 
+static bool picture_draw(const struct request *request, const char *path, bool moment, FILE *file,
+                         struct error *error);
 static bool picture_options_read(struct picture_options *options, const struct request *request,
-                                 struct error *error)
+                                 struct error *error);
+
+bool picture_write(struct request *request, const char *path, bool moment, struct error *error)
 {
-    const struct arguments *arguments = request->arguments;
-    const char *width = arguments_value(arguments, FLAG_WIDTH);
-    const char *title = arguments_value(arguments, FLAG_TITLE);
-    *options = (struct picture_options){
-        .title = title ? title : request->name,
-        .inverted = arguments_value(arguments, FLAG_INVERTED) != NULL,
-        .reversed = arguments_value(arguments, FLAG_REVERSED) != NULL,
-    };
-    if (width) {
-        char *end;
-        unsigned long pixels = strtoul(width, &end, 10);
-        if (width[0] < '0' || width[0] > '9' || *end || pixels < 300 || pixels > 20000)
-            return error_set(error, ERROR_USAGE, "--width '%s' is not a width from 300 to 20000",
-                             width);
-        options->width = (unsigned)pixels;
+    struct output output;
+    char *name = strndup(path, pack_stem(path));
+    if (!name)
+        return error_memory(error);
+    bool done = output_start(&output, path, error);
+    if (done) {
+        done = (strcmp(name, path) == 0 || output_pack(&output, path, error)) &&
+               picture_draw(request, name, moment, output.file, error);
+        done = output_end(&output, done, error) && done;
     }
-    return true;
+    if (done)
+        output_say(&output, path);
+    free(name);
+    return done;
 }
 
 static bool picture_draw(const struct request *request, const char *path, bool moment, FILE *file,
@@ -75,20 +74,24 @@ static bool picture_draw(const struct request *request, const char *path, bool m
     return done;
 }
 
-bool picture_write(struct request *request, const char *path, bool moment, struct error *error)
+static bool picture_options_read(struct picture_options *options, const struct request *request,
+                                 struct error *error)
 {
-    struct output output;
-    char *name = strndup(path, pack_stem(path));
-    if (!name)
-        return error_memory(error);
-    bool done = output_start(&output, path, error);
-    if (done) {
-        done = (strcmp(name, path) == 0 || output_pack(&output, path, error)) &&
-               picture_draw(request, name, moment, output.file, error);
-        done = output_end(&output, done, error) && done;
+    const struct arguments *arguments = request->arguments;
+    const char *width = arguments_value(arguments, FLAG_WIDTH);
+    const char *title = arguments_value(arguments, FLAG_TITLE);
+    *options = (struct picture_options){
+        .title = title ? title : request->name,
+        .inverted = arguments_value(arguments, FLAG_INVERTED) != NULL,
+        .reversed = arguments_value(arguments, FLAG_REVERSED) != NULL,
+    };
+    if (width) {
+        char *end;
+        unsigned long pixels = strtoul(width, &end, 10);
+        if (width[0] < '0' || width[0] > '9' || *end || pixels < 300 || pixels > 20000)
+            return error_set(error, ERROR_USAGE, "--width '%s' is not a width from 300 to 20000",
+                             width);
+        options->width = (unsigned)pixels;
     }
-    if (done)
-        output_say(&output, path);
-    free(name);
-    return done;
+    return true;
 }

@@ -9,15 +9,15 @@
  */
 #include "tool/session.h"
 
-#include "tool/advice.h"
-#include "tool/picture_kind.h"
-#include "tool/process/process.h"
-#include "tool/suggest.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tool/advice.h"
+#include "tool/picture_kind.h"
+#include "tool/process/process.h"
+#include "tool/suggest.h"
 
 static bool request_start(struct request *request, struct error *error);
 static bool request_read(struct request *request, struct error *error);

@@ -6,33 +6,44 @@
  */
 #include "tool/session.h"
 
-#include "base/compiler.h"
-#include "tool/profile/read/read.h"
-#include "tool/suggest.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static bool moment_check(const struct arguments *arguments, enum flag_id flag, uint64_t *time_ms,
-                         struct error *error)
-{
-    const char *value = arguments_value(arguments, flag);
-    if (!value || read_is_moment(value, time_ms))
-        return true;
-    const char *name = commands_flag_name(flag);
-    error_set(error, ERROR_USAGE, "%s can't be '%s'", name, value);
-    return error_hint(error,
-                      "%s peak, %s end, %s 1m30s, or the number of a snapshot: memoir help "
-                      "moments",
-                      name, name, name);
-}
+#include "base/compiler.h"
+#include "tool/profile/read/read.h"
+#include "tool/suggest.h"
 
-static bool both_refuse(const char *a, const char *b, const char *hint, struct error *error)
-{
-    error_set(error, ERROR_USAGE, "%s and %s exclude each other", a, b);
-    return error_hint(error, "%s", hint);
-}
+enum { CHURN_US = 1024 }; /* a block that lived shorter is short-lived; a border of the buckets */
+
+struct suffix {
+    const char *text;
+    double factor;
+};
+
+static const struct suffix bytes[] = {
+    {"", 1},           {"b", 1},           {"k", 1024},         {"kb", 1024},
+    {"kib", 1024},     {"m", 1048576},     {"mb", 1048576},     {"mib", 1048576},
+    {"g", 1073741824}, {"gb", 1073741824}, {"gib", 1073741824}, {NULL, 0}};
+static const struct suffix microseconds[] = {{"", 1e6},  {"us", 1},    {"ms", 1e3},  {"s", 1e6},
+                                             {"m", 6e7}, {"min", 6e7}, {"h", 3.6e9}, {NULL, 0}};
+
+static bool moment_check(const struct arguments *arguments, enum flag_id flag, uint64_t *time_ms,
+                         struct error *error);
+static bool both_refuse(const char *a, const char *b, const char *hint, struct error *error);
+static void moment_type(struct request *request);
+static bool range_read(const struct arguments *arguments, enum flag_id flag,
+                       const struct suffix *suffixes, uint64_t *min, uint64_t *max,
+                       struct error *error);
+static bool part_read(const char *text, size_t length, const struct suffix *suffixes,
+                      uint64_t *number);
+static bool base_take(struct request *request, struct error *error);
+static void programs_compare(const struct request *request);
+static const char *program_of(const struct profile *profile);
+static bool moment_name(char **name, const struct profile *profile);
+static bool window_choose(struct request *request, struct error *error);
+static bool window_end(const struct request *request, enum flag_id flag, const char *value,
+                       int64_t *time_ns, struct error *error);
 
 bool request_check(const struct request *request, struct error *error)
 {
@@ -71,44 +82,24 @@ bool request_check(const struct request *request, struct error *error)
     return true;
 }
 
-/* The time of the part of a run that `time` shows, since its start. */
-static bool window_end(const struct request *request, enum flag_id flag, const char *value,
-                       int64_t *time_ns, struct error *error)
+static bool moment_check(const struct arguments *arguments, enum flag_id flag, uint64_t *time_ms,
+                         struct error *error)
 {
-    uint64_t time_ms = UINT64_MAX;
-    const struct profile *profile = request->profile;
-    if (!value)
+    const char *value = arguments_value(arguments, flag);
+    if (!value || read_is_moment(value, time_ms))
         return true;
-    read_is_moment(value, &time_ms);
-    if (strcmp(value, "peak") == 0)
-        *time_ns = profile->peak_time_ns;
-    else if (strcmp(value, "end") == 0)
-        *time_ns = profile->duration_ns;
-    else if (time_ms == UINT64_MAX)
-        return error_set(error, ERROR_USAGE,
-                         "%s takes a time here, such as 10s, not the number of "
-                         "a snapshot",
-                         commands_flag_name(flag));
-    else
-        *time_ns = time_ms < INT64_MAX / 1000000 ? (int64_t)time_ms * 1000000 : INT64_MAX;
-    if (*time_ns <= profile->duration_ns)
-        return true;
-    char text[32];
-    return error_set(error, ERROR_USAGE, "no data at %s: %s ends after %s", value, request->name,
-                     style_time(text, profile->duration_ns));
+    const char *name = commands_flag_name(flag);
+    error_set(error, ERROR_USAGE, "%s can't be '%s'", name, value);
+    return error_hint(error,
+                      "%s peak, %s end, %s 1m30s, or the number of a snapshot: memoir help "
+                      "moments",
+                      name, name, name);
 }
 
-/* The part of a run that --since and --until name. */
-static bool window_choose(struct request *request, struct error *error)
+static bool both_refuse(const char *a, const char *b, const char *hint, struct error *error)
 {
-    const struct arguments *arguments = request->arguments;
-    struct view_options *view = &request->options;
-    if (!request->answer->window || request->picture)
-        return true;
-    return window_end(request, FLAG_SINCE, arguments_value(arguments, FLAG_SINCE), &view->since_ns,
-                      error) &&
-           window_end(request, FLAG_UNTIL, arguments_value(arguments, FLAG_UNTIL), &view->until_ns,
-                      error);
+    error_set(error, ERROR_USAGE, "%s and %s exclude each other", a, b);
+    return error_hint(error, "%s", hint);
 }
 
 void request_moment(struct request *request)
@@ -133,82 +124,6 @@ void request_rows(struct request *request)
         options->by = VIEW_FUNCTION;
 }
 
-/* The column that a moment that was asked for is in. */
-static void moment_type(struct request *request)
-{
-    const struct arguments *arguments = request->arguments;
-    const struct profile *profile = request->profile;
-    const char *at =
-        arguments_value(arguments, arguments_value(arguments, FLAG_AT) ? FLAG_AT : FLAG_UNTIL);
-    int live = profile_type_named(profile, TYPE_INUSE_SPACE),
-        peak = profile_type_named(profile, TYPE_PEAK_SPACE);
-    bool several = profile->moments.count > 0;
-    if (!at || profile->kind != PROFILE_HEAP)
-        return;
-    if (several && live >= 0) /* which is what the reader took from that moment */
-        request->options.type = (unsigned)live;
-    else if (strcmp(at, "peak") == 0 && peak >= 0)
-        request->options.type = (unsigned)peak;
-}
-
-/* "run.memoir at 1m30s" */
-static bool moment_name(char **name, const struct profile *profile)
-{
-    char text[600], time[32];
-    snprintf(text, sizeof text, "%s at %s", *name,
-             style_time(time, profile->at_peak ? profile->peak_time_ns : profile->duration_ns));
-    free(*name);
-    *name = strdup(text);
-    return *name != NULL;
-}
-
-/* The last part of the program's path, or "". */
-static const char *program_of(const struct profile *profile)
-{
-    return name_base(profile_text(profile, profile->program));
-}
-
-/* A difference between two programs is rarely what is wanted, and looks like any other. */
-static void programs_compare(const struct request *request)
-{
-    const char *now = program_of(request->profile);
-    const char *before = request->base ? program_of(request->base) : "";
-    if (*now && *before && strcmp(now, before) != 0)
-        terminal_warn("the profiles come from different programs: %s from %s, %s from %s",
-                      request->base_name, before, request->name, now);
-}
-
-/* The profile becomes what it has more than the other one. */
-static bool base_take(struct request *request, struct error *error)
-{
-    const struct arguments *arguments = request->arguments;
-    const struct profile *profile = request->profile, *base = request->base;
-    bool since = arguments_value(arguments, FLAG_SINCE) != NULL;
-    programs_compare(request);
-    if (!base || commands_answer(arguments->command->verb)->base != BASE_TAKEN)
-        return true;
-    for (unsigned i = 0; i < profile->types; i++) {
-        const char *name = profile_text(profile, profile->type[i].name);
-        if (i == request->options.type && base->types > 0 && profile_type_named(base, name) < 0) {
-            error_set(error, ERROR_USAGE, "%s has no metric '%s', so it can't be compared with %s",
-                      request->base_name, name, request->name);
-            return error_hint(error, "--metric picks a metric that both have");
-        }
-    }
-    int64_t duration_ns = profile->duration_ns - base->duration_ns;
-    if (!request_change(request, error))
-        return false;
-    if (!profile_merge(&request->changed, request->base, -1))
-        return error_memory(error);
-    if (since && (!moment_name(&request->base_name, request->base) ||
-                  !moment_name(&request->name, request->profile)))
-        return error_memory(error);
-    if (since)
-        request->changed.duration_ns = duration_ns;
-    request->base = request->options.base = NULL;
-    return true;
-}
-
 bool request_no_memory(const struct request *request, struct error *error)
 {
     char file[512];
@@ -216,8 +131,6 @@ bool request_no_memory(const struct request *request, struct error *error)
     return error_hint(error, "memoir top %s   shows where the time goes",
                       suggest_quoted(file, sizeof file, request->name));
 }
-
-enum { CHURN_US = 1024 }; /* a block that lived shorter is short-lived; a border of the buckets */
 
 bool request_metric(struct request *request, const char *word, struct error *error)
 {
@@ -239,65 +152,6 @@ bool request_metric(struct request *request, const char *word, struct error *err
     error_set(error, ERROR_USAGE, "%s has no metric '%s'%s%s%s", request->name, word,
               nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
     return error_hint(error, "it has: %s   (memoir help metrics)", known);
-}
-
-struct suffix {
-    const char *text;
-    double factor;
-};
-
-static const struct suffix bytes[] = {
-    {"", 1},           {"b", 1},           {"k", 1024},         {"kb", 1024},
-    {"kib", 1024},     {"m", 1048576},     {"mb", 1048576},     {"mib", 1048576},
-    {"g", 1073741824}, {"gb", 1073741824}, {"gib", 1073741824}, {NULL, 0}};
-static const struct suffix microseconds[] = {{"", 1e6},  {"us", 1},    {"ms", 1e3},  {"s", 1e6},
-                                             {"m", 6e7}, {"min", 6e7}, {"h", 3.6e9}, {NULL, 0}};
-
-static bool part_read(const char *text, size_t length, const struct suffix *suffixes,
-                      uint64_t *number)
-{
-    char part[32];
-    char *end;
-    if (length >= sizeof part)
-        return false;
-    memcpy(part, text, length);
-    part[length] = '\0';
-    double value = strtod(part, &end);
-    if (end == part || !(value >= 0) || value > 1e15)
-        return false;
-    for (; suffixes->text; suffixes++)
-        if (strcasecmp(suffixes->text, end) == 0) {
-            value *= suffixes->factor;
-            *number = value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
-            return true;
-        }
-    return false;
-}
-
-/* 1K:64K, :1s, 10s:, or one number. */
-static bool range_read(const struct arguments *arguments, enum flag_id flag,
-                       const struct suffix *suffixes, uint64_t *min, uint64_t *max,
-                       struct error *error)
-{
-    const char *text = arguments_value(arguments, flag);
-    if (!text)
-        return true;
-    const char *colon = strchr(text, ':');
-    bool ok = text[0] != '\0' && strcmp(text, ":") != 0;
-    if (!colon) {
-        ok = ok && part_read(text, strlen(text), suffixes, min);
-        *max = *min;
-    } else {
-        if (colon > text)
-            ok = ok && part_read(text, (size_t)(colon - text), suffixes, min);
-        if (colon[1])
-            ok = ok && part_read(colon + 1, strlen(colon + 1), suffixes, max);
-    }
-    if (ok && (*max == 0 || *min <= *max))
-        return true;
-    error_set(error, ERROR_USAGE, "%s can't be '%s'", commands_flag_name(flag), text);
-    return error_hint(error, suffixes == bytes ? "--size 1K:64K, --size :4096, --size 1M:"
-                                               : "--age :1ms, --age 10s:, --age 1s:1m");
 }
 
 bool request_flags(struct request *request, struct error *error)
@@ -336,4 +190,167 @@ bool request_flags(struct request *request, struct error *error)
                       error) &&
            (!metric || request_metric(request, metric, error)) && base_take(request, error) &&
            window_choose(request, error);
+}
+
+/* The column that a moment that was asked for is in. */
+static void moment_type(struct request *request)
+{
+    const struct arguments *arguments = request->arguments;
+    const struct profile *profile = request->profile;
+    const char *at =
+        arguments_value(arguments, arguments_value(arguments, FLAG_AT) ? FLAG_AT : FLAG_UNTIL);
+    int live = profile_type_named(profile, TYPE_INUSE_SPACE),
+        peak = profile_type_named(profile, TYPE_PEAK_SPACE);
+    bool several = profile->moments.count > 0;
+    if (!at || profile->kind != PROFILE_HEAP)
+        return;
+    if (several && live >= 0) /* which is what the reader took from that moment */
+        request->options.type = (unsigned)live;
+    else if (strcmp(at, "peak") == 0 && peak >= 0)
+        request->options.type = (unsigned)peak;
+}
+
+/* 1K:64K, :1s, 10s:, or one number. */
+static bool range_read(const struct arguments *arguments, enum flag_id flag,
+                       const struct suffix *suffixes, uint64_t *min, uint64_t *max,
+                       struct error *error)
+{
+    const char *text = arguments_value(arguments, flag);
+    if (!text)
+        return true;
+    const char *colon = strchr(text, ':');
+    bool ok = text[0] != '\0' && strcmp(text, ":") != 0;
+    if (!colon) {
+        ok = ok && part_read(text, strlen(text), suffixes, min);
+        *max = *min;
+    } else {
+        if (colon > text)
+            ok = ok && part_read(text, (size_t)(colon - text), suffixes, min);
+        if (colon[1])
+            ok = ok && part_read(colon + 1, strlen(colon + 1), suffixes, max);
+    }
+    if (ok && (*max == 0 || *min <= *max))
+        return true;
+    error_set(error, ERROR_USAGE, "%s can't be '%s'", commands_flag_name(flag), text);
+    return error_hint(error, suffixes == bytes ? "--size 1K:64K, --size :4096, --size 1M:"
+                                               : "--age :1ms, --age 10s:, --age 1s:1m");
+}
+
+static bool part_read(const char *text, size_t length, const struct suffix *suffixes,
+                      uint64_t *number)
+{
+    char part[32];
+    char *end;
+    if (length >= sizeof part)
+        return false;
+    memcpy(part, text, length);
+    part[length] = '\0';
+    double value = strtod(part, &end);
+    if (end == part || !(value >= 0) || value > 1e15)
+        return false;
+    for (; suffixes->text; suffixes++)
+        if (strcasecmp(suffixes->text, end) == 0) {
+            value *= suffixes->factor;
+            *number = value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
+            return true;
+        }
+    return false;
+}
+
+/* The profile becomes what it has more than the other one. */
+static bool base_take(struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    const struct profile *profile = request->profile, *base = request->base;
+    bool since = arguments_value(arguments, FLAG_SINCE) != NULL;
+    programs_compare(request);
+    if (!base || commands_answer(arguments->command->verb)->base != BASE_TAKEN)
+        return true;
+    for (unsigned i = 0; i < profile->types; i++) {
+        const char *name = profile_text(profile, profile->type[i].name);
+        if (i == request->options.type && base->types > 0 && profile_type_named(base, name) < 0) {
+            error_set(error, ERROR_USAGE, "%s has no metric '%s', so it can't be compared with %s",
+                      request->base_name, name, request->name);
+            return error_hint(error, "--metric picks a metric that both have");
+        }
+    }
+    int64_t duration_ns = profile->duration_ns - base->duration_ns;
+    if (!request_change(request, error))
+        return false;
+    if (!profile_merge(&request->changed, request->base, -1))
+        return error_memory(error);
+    if (since && (!moment_name(&request->base_name, request->base) ||
+                  !moment_name(&request->name, request->profile)))
+        return error_memory(error);
+    if (since)
+        request->changed.duration_ns = duration_ns;
+    request->base = request->options.base = NULL;
+    return true;
+}
+
+/* A difference between two programs is rarely what is wanted, and looks like any other. */
+static void programs_compare(const struct request *request)
+{
+    const char *now = program_of(request->profile);
+    const char *before = request->base ? program_of(request->base) : "";
+    if (*now && *before && strcmp(now, before) != 0)
+        terminal_warn("the profiles come from different programs: %s from %s, %s from %s",
+                      request->base_name, before, request->name, now);
+}
+
+/* The last part of the program's path, or "". */
+static const char *program_of(const struct profile *profile)
+{
+    return name_base(profile_text(profile, profile->program));
+}
+
+/* "run.memoir at 1m30s" */
+static bool moment_name(char **name, const struct profile *profile)
+{
+    char text[600], time[32];
+    snprintf(text, sizeof text, "%s at %s", *name,
+             style_time(time, profile->at_peak ? profile->peak_time_ns : profile->duration_ns));
+    free(*name);
+    *name = strdup(text);
+    return *name != NULL;
+}
+
+/* The part of a run that --since and --until name. */
+static bool window_choose(struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    struct view_options *view = &request->options;
+    if (!request->answer->window || request->picture)
+        return true;
+    return window_end(request, FLAG_SINCE, arguments_value(arguments, FLAG_SINCE), &view->since_ns,
+                      error) &&
+           window_end(request, FLAG_UNTIL, arguments_value(arguments, FLAG_UNTIL), &view->until_ns,
+                      error);
+}
+
+/* The time of the part of a run that `time` shows, since its start. */
+static bool window_end(const struct request *request, enum flag_id flag, const char *value,
+                       int64_t *time_ns, struct error *error)
+{
+    uint64_t time_ms = UINT64_MAX;
+    const struct profile *profile = request->profile;
+    if (!value)
+        return true;
+    read_is_moment(value, &time_ms);
+    if (strcmp(value, "peak") == 0)
+        *time_ns = profile->peak_time_ns;
+    else if (strcmp(value, "end") == 0)
+        *time_ns = profile->duration_ns;
+    else if (time_ms == UINT64_MAX)
+        return error_set(error, ERROR_USAGE,
+                         "%s takes a time here, such as 10s, not the number of "
+                         "a snapshot",
+                         commands_flag_name(flag));
+    else
+        *time_ns = time_ms < INT64_MAX / 1000000 ? (int64_t)time_ms * 1000000 : INT64_MAX;
+    if (*time_ns <= profile->duration_ns)
+        return true;
+    char text[32];
+    return error_set(error, ERROR_USAGE, "no data at %s: %s ends after %s", value, request->name,
+                     style_time(text, profile->duration_ns));
 }

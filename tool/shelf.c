@@ -28,11 +28,16 @@ struct state {
     bool alive;
 };
 
-static const char *place(unsigned which)
-{
-    const char *const places[PLACES] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR")};
-    return places[which] && places[which][0] == '/' ? places[which] : NULL;
-}
+static const char *place(unsigned which);
+static int own_open(const char *path);
+static void line_take(const char *line, const char *key, char *value, size_t size);
+static size_t states_read(const char *path, struct state **states);
+static bool state_read(struct state *state, const char *path, const char **reason);
+static char *bytes_read(int fd, size_t *size);
+static bool state_is_alive(int fd, const struct recorder_about *about);
+static bool is_past(const struct state *states, size_t count, size_t which);
+static bool capture_write(const struct state *state, const char *to, struct error *error);
+static char *file_read(const char *path, size_t *size);
 
 void shelf_make(char path[PATH_MAX])
 {
@@ -45,6 +50,12 @@ void shelf_make(char path[PATH_MAX])
             return;
     }
     path[0] = '\0';
+}
+
+static const char *place(unsigned which)
+{
+    const char *const places[PLACES] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR")};
+    return places[which] && places[which][0] == '/' ? places[which] : NULL;
 }
 
 int shelf_save(const struct shelf_about *about)
@@ -66,27 +77,6 @@ int shelf_save(const struct shelf_about *about)
     sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fd;
-}
-
-/* A file of this user: what another one wrote must not say where root puts files. */
-static int own_open(const char *path)
-{
-    struct stat found;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 &&
-        (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid())) {
-        close(fd);
-        errno = EPERM;
-        return -1;
-    }
-    return fd;
-}
-
-static void line_take(const char *line, const char *key, char *value, size_t size)
-{
-    size_t length = strlen(key);
-    if (strncmp(line, key, length) == 0)
-        snprintf(value, size, "%.*s", (int)strcspn(line + length, "\n"), line + length);
 }
 
 bool shelf_load(struct shelf_about *about, const char *path)
@@ -112,6 +102,27 @@ bool shelf_load(struct shelf_about *about, const char *path)
     about->pid = atoi(pid);
     about->run = atoi(run);
     return about->folder[0] == '/';
+}
+
+/* A file of this user: what another one wrote must not say where root puts files. */
+static int own_open(const char *path)
+{
+    struct stat found;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 &&
+        (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid())) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
+}
+
+static void line_take(const char *line, const char *key, char *value, size_t size)
+{
+    size_t length = strlen(key);
+    if (strncmp(line, key, length) == 0)
+        snprintf(value, size, "%.*s", (int)strcspn(line + length, "\n"), line + length);
 }
 
 size_t shelf_list(struct shelf_about **list)
@@ -147,56 +158,16 @@ bool shelf_is_held(const struct shelf_about *about)
     return held;
 }
 
-static char *bytes_read(int fd, size_t *size)
+pid_t shelf_running(const struct shelf_about *about)
 {
-    struct stat found;
-    if (fstat(fd, &found) != 0 || found.st_size > FILE_MAX)
-        return NULL;
-    char *bytes = malloc((size_t)found.st_size + 1);
-    ssize_t got;
-    *size = 0;
-    while (bytes && *size < (size_t)found.st_size &&
-           (got = pread(fd, bytes + *size, (size_t)found.st_size - *size, (off_t)*size)) > 0)
-        *size += (size_t)got;
-    return bytes;
-}
-
-static char *file_read(const char *path, size_t *size)
-{
-    int fd = own_open(path);
-    char *bytes = fd < 0 ? NULL : bytes_read(fd, size);
-    if (fd >= 0)
-        close(fd);
-    return bytes;
-}
-
-/* Its writer lives: it holds a lock; or, where the program has closed all descriptors, the process
- * with its number is as old. */
-static bool state_is_alive(int fd, const struct recorder_about *about)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-        return true;
-    struct process_stat stat;
-    return !about->ended && about->start_ticks != 0 && process_stat(&stat, (pid_t)about->pid) &&
-           stat.start_ticks == about->start_ticks;
-}
-
-static bool state_read(struct state *state, const char *path, const char **reason)
-{
-    size_t size = 0;
-    *reason = NULL;
-    snprintf(state->path, sizeof state->path, "%s", path);
-    int fd = own_open(path);
-    char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
-    int failure = errno;
-    bool right = bytes && recorder_describe(bytes, size, &state->about, reason);
-    state->alive = right && state_is_alive(fd, &state->about);
-    if (fd >= 0)
-        close(fd);
-    free(bytes);
-    errno = failure;
-    return right;
+    struct state *states;
+    pid_t found = 0;
+    size_t count = states_read(about->path, &states);
+    for (size_t i = 0; i < count && found == 0; i++)
+        if (states[i].alive)
+            found = (pid_t)states[i].about.pid;
+    free(states);
+    return found;
 }
 
 static size_t states_read(const char *path, struct state **states)
@@ -219,16 +190,73 @@ static size_t states_read(const char *path, struct state **states)
     return count;
 }
 
-pid_t shelf_running(const struct shelf_about *about)
+static bool state_read(struct state *state, const char *path, const char **reason)
+{
+    size_t size = 0;
+    *reason = NULL;
+    snprintf(state->path, sizeof state->path, "%s", path);
+    int fd = own_open(path);
+    char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
+    int failure = errno;
+    bool right = bytes && recorder_describe(bytes, size, &state->about, reason);
+    state->alive = right && state_is_alive(fd, &state->about);
+    if (fd >= 0)
+        close(fd);
+    free(bytes);
+    errno = failure;
+    return right;
+}
+
+static char *bytes_read(int fd, size_t *size)
+{
+    struct stat found;
+    if (fstat(fd, &found) != 0 || found.st_size > FILE_MAX)
+        return NULL;
+    char *bytes = malloc((size_t)found.st_size + 1);
+    ssize_t got;
+    *size = 0;
+    while (bytes && *size < (size_t)found.st_size &&
+           (got = pread(fd, bytes + *size, (size_t)found.st_size - *size, (off_t)*size)) > 0)
+        *size += (size_t)got;
+    return bytes;
+}
+
+/* Its writer lives: it holds a lock; or, where the program has closed all descriptors, the process
+ * with its number is as old. */
+static bool state_is_alive(int fd, const struct recorder_about *about)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        return true;
+    struct process_stat stat;
+    return !about->ended && about->start_ticks != 0 && process_stat(&stat, (pid_t)about->pid) &&
+           stat.start_ticks == about->start_ticks;
+}
+
+size_t shelf_collect(const struct shelf_about *about)
 {
     struct state *states;
-    pid_t found = 0;
-    size_t count = states_read(about->path, &states);
-    for (size_t i = 0; i < count && found == 0; i++)
+    struct error error = {0};
+    size_t count = states_read(about->path, &states), done = 0;
+    for (size_t i = 0; i < count; i++) {
+        char to[PATH_MAX + 48];
+        const char *capture = states[i].about.capture;
+        size_t length = strlen(about->folder);
+        bool ours = strncmp(capture, about->folder, length) == 0 && capture[length] == '/' &&
+                    access(capture, F_OK) == 0;
         if (states[i].alive)
-            found = (pid_t)states[i].about.pid;
+            continue;
+        if (!is_past(states, count, i)) {
+            snprintf(to, sizeof to, "%s/run-%u.memoir", about->folder, states[i].about.pid);
+            bool right = capture_write(&states[i], ours ? capture : to, &error);
+            done += right;
+            if (!right)
+                terminal_warn("%s", error.text);
+        }
+        unlink(states[i].path);
+    }
     free(states);
-    return found;
+    return done;
 }
 
 /* Whether the process went on as another program (exec), which has a file of its own. */
@@ -270,30 +298,13 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     return right;
 }
 
-size_t shelf_collect(const struct shelf_about *about)
+static char *file_read(const char *path, size_t *size)
 {
-    struct state *states;
-    struct error error = {0};
-    size_t count = states_read(about->path, &states), done = 0;
-    for (size_t i = 0; i < count; i++) {
-        char to[PATH_MAX + 48];
-        const char *capture = states[i].about.capture;
-        size_t length = strlen(about->folder);
-        bool ours = strncmp(capture, about->folder, length) == 0 && capture[length] == '/' &&
-                    access(capture, F_OK) == 0;
-        if (states[i].alive)
-            continue;
-        if (!is_past(states, count, i)) {
-            snprintf(to, sizeof to, "%s/run-%u.memoir", about->folder, states[i].about.pid);
-            bool right = capture_write(&states[i], ours ? capture : to, &error);
-            done += right;
-            if (!right)
-                terminal_warn("%s", error.text);
-        }
-        unlink(states[i].path);
-    }
-    free(states);
-    return done;
+    int fd = own_open(path);
+    char *bytes = fd < 0 ? NULL : bytes_read(fd, size);
+    if (fd >= 0)
+        close(fd);
+    return bytes;
 }
 
 bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct error *error)

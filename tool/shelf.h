@@ -12,12 +12,12 @@
 #ifndef TOOL_SHELF_H
 #define TOOL_SHELF_H
 
-#include "tool/terminal/terminal.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "tool/terminal/terminal.h"
 
 struct shelf_about {
     char path[PATH_MAX];   /* of the shelf */

@@ -2,10 +2,6 @@
 /* See tool/shelf_told.h. */
 #include "tool/shelf_told.h"
 
-#include "tool/profile/read/read.h"
-#include "tool/profile/write/write.h"
-#include "tool/terminal/terminal.h"
-
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +9,10 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tool/profile/read/read.h"
+#include "tool/profile/write/write.h"
+#include "tool/terminal/terminal.h"
 
 struct dump {
     const char *bytes;
@@ -23,7 +23,116 @@ struct dump {
     char path[PATH_MAX];
 };
 
+static void dump_write(const struct dump *dump);
+static bool contents_put(const struct dump *dump, FILE *file, const char **reason);
+static bool capture_put(const struct dump *dump, FILE *file, const char **reason);
+static bool pprof_put(const struct dump *dump, FILE *file, const char **reason);
+static void name_memoir(struct dump *dump, uint64_t live);
+static long number_after(const char *prefix, const char *start, const char *any);
+static void name_jemalloc(struct dump *dump);
+static void name_gperftools(struct dump *dump);
+static void name_cpu(struct dump *dump);
+
+/* ---- contents ---- */
+
+void shelf_told(const char *bytes, size_t size, const struct recorder_about *about)
+{
+    struct recorder_told told[RECORDER_TOLD_COUNT];
+    if (about->ended || !about->ready || !recorder_told(bytes, size, told))
+        return;
+    for (unsigned which = 0; which < RECORDER_TOLD_COUNT; which++) {
+        struct dump dump = {bytes, size, which, &told[which], about, ""};
+        if (told[which].format == RECORDER_FORMAT_NONE ||
+            told[which].format > RECORDER_FORMAT_GPERFTOOLS || told[which].path[0] != '/')
+            continue;
+        if (which == RECORDER_TOLD_MEMOIR)
+            name_memoir(&dump, recorder_told_live(bytes, size));
+        else if (which == RECORDER_TOLD_JEMALLOC)
+            name_jemalloc(&dump);
+        else if (which == RECORDER_TOLD_GPERFTOOLS)
+            name_gperftools(&dump);
+        else
+            name_cpu(&dump);
+        dump_write(&dump);
+    }
+}
+
+static void dump_write(const struct dump *dump)
+{
+    struct error error = {0};
+    struct output output;
+    const char *reason = NULL;
+    bool right = output_start(&output, dump->path, &error);
+    if (right) {
+        right = contents_put(dump, output.file, &reason);
+        if (!right && reason)
+            error_set(&error, ERROR_INPUT, "%s: %s", dump->path, reason);
+        right = output_end(&output, right, &error) && right;
+    }
+    if (!right)
+        terminal_warn("%s", error.text);
+    else if (!terminal_is_quiet())
+        output_say(&output, dump->path);
+}
+
+static bool contents_put(const struct dump *dump, FILE *file, const char **reason)
+{
+    if (dump->told->format == RECORDER_FORMAT_CAPTURE)
+        return capture_put(dump, file, reason);
+    if (dump->told->format == RECORDER_FORMAT_PPROF)
+        return pprof_put(dump, file, reason);
+    return recorder_told_write(dump->bytes, dump->size, dump->which, file, reason);
+}
+
+static bool capture_put(const struct dump *dump, FILE *file, const char **reason)
+{
+    size_t made;
+    char *capture = recorder_capture(dump->bytes, dump->size, NULL, 0, &made, reason);
+    bool right = capture && fwrite(capture, 1, made, file) == made;
+    free(capture);
+    return right;
+}
+
+static bool pprof_put(const struct dump *dump, FILE *file, const char **reason)
+{
+    struct profile profile;
+    struct read_error wrong;
+    struct read_input input = {.name = dump->path, .bytes = dump->bytes, .size = dump->size};
+    struct write_options options = {0};
+    *reason = "memory is out";
+    profile_start(&profile);
+    bool right = reader_recorder.read(&input, &profile, &wrong) && !profile.failed;
+    if (right) {
+        int type = profile_type_named(&profile, TYPE_INUSE_SPACE);
+        options.type = type < 0 ? 0 : (unsigned)type;
+        right = writer_pprof.write(&profile, &options, file);
+    }
+    profile_free(&profile);
+    return right;
+}
+
 /* ---- names ---- */
+
+static void name_memoir(struct dump *dump, uint64_t live)
+{
+    static const char *const endings[] = {"", ".memoir", ".pb.gz", ".heap", ".heap"};
+    static const char units[] = "BKMGT";
+    const struct recorder_about *about = dump->about;
+    time_t when =
+        (time_t)((about->start_wall_ns / 1000000 + about->last_ms - about->start_ms) / 1000);
+    struct tm parts;
+    char moment[32], own[32];
+    unsigned unit = 0;
+    for (; live >= 10000 && unit < sizeof units - 2; unit++)
+        live >>= 10;
+    gmtime_r(&when, &parts);
+    strftime(moment, sizeof moment, "%Y%m%d-%H%M%S", &parts);
+    snprintf(own, sizeof own, "-%u-", about->pid);
+    long last = number_after(dump->told->path, "-", own);
+    snprintf(dump->path, sizeof dump->path, "%s-%s%s%04ld-exit-%llu%c%s", dump->told->path, moment,
+             own, last < 0 ? 1 : last + 1, (unsigned long long)live, units[unit],
+             endings[dump->told->format]);
+}
 
 /* The number behind `start` in the names of a folder; the largest, -1: there is none. With `any`
  * there may be other words between them. */
@@ -54,6 +163,16 @@ static long number_after(const char *prefix, const char *start, const char *any)
     return largest;
 }
 
+static void name_jemalloc(struct dump *dump)
+{
+    char own[64] = "";
+    if (dump->told->space != 0)
+        snprintf(own, sizeof own, ".%llu", (unsigned long long)dump->told->space);
+    snprintf(own + strlen(own), sizeof own - strlen(own), ".%u.", dump->about->pid);
+    snprintf(dump->path, sizeof dump->path, "%s%s%ld.f.heap", dump->told->path, own,
+             number_after(dump->told->path, own, NULL) + 1);
+}
+
 static void name_gperftools(struct dump *dump)
 {
     const struct recorder_told *told = dump->told;
@@ -67,119 +186,10 @@ static void name_gperftools(struct dump *dump)
              last < 0 ? 1 : last + 1);
 }
 
-static void name_jemalloc(struct dump *dump)
-{
-    char own[64] = "";
-    if (dump->told->space != 0)
-        snprintf(own, sizeof own, ".%llu", (unsigned long long)dump->told->space);
-    snprintf(own + strlen(own), sizeof own - strlen(own), ".%u.", dump->about->pid);
-    snprintf(dump->path, sizeof dump->path, "%s%s%ld.f.heap", dump->told->path, own,
-             number_after(dump->told->path, own, NULL) + 1);
-}
-
 static void name_cpu(struct dump *dump)
 {
     char own[32] = "";
     if (dump->told->owner != dump->about->pid)
         snprintf(own, sizeof own, "_%u", dump->about->pid);
     snprintf(dump->path, sizeof dump->path, "%s%s", dump->told->path, own);
-}
-
-static void name_memoir(struct dump *dump, uint64_t live)
-{
-    static const char *const endings[] = {"", ".memoir", ".pb.gz", ".heap", ".heap"};
-    static const char units[] = "BKMGT";
-    const struct recorder_about *about = dump->about;
-    time_t when =
-        (time_t)((about->start_wall_ns / 1000000 + about->last_ms - about->start_ms) / 1000);
-    struct tm parts;
-    char moment[32], own[32];
-    unsigned unit = 0;
-    for (; live >= 10000 && unit < sizeof units - 2; unit++)
-        live >>= 10;
-    gmtime_r(&when, &parts);
-    strftime(moment, sizeof moment, "%Y%m%d-%H%M%S", &parts);
-    snprintf(own, sizeof own, "-%u-", about->pid);
-    long last = number_after(dump->told->path, "-", own);
-    snprintf(dump->path, sizeof dump->path, "%s-%s%s%04ld-exit-%llu%c%s", dump->told->path, moment,
-             own, last < 0 ? 1 : last + 1, (unsigned long long)live, units[unit],
-             endings[dump->told->format]);
-}
-
-/* ---- contents ---- */
-
-static bool capture_put(const struct dump *dump, FILE *file, const char **reason)
-{
-    size_t made;
-    char *capture = recorder_capture(dump->bytes, dump->size, NULL, 0, &made, reason);
-    bool right = capture && fwrite(capture, 1, made, file) == made;
-    free(capture);
-    return right;
-}
-
-static bool pprof_put(const struct dump *dump, FILE *file, const char **reason)
-{
-    struct profile profile;
-    struct read_error wrong;
-    struct read_input input = {.name = dump->path, .bytes = dump->bytes, .size = dump->size};
-    struct write_options options = {0};
-    *reason = "memory is out";
-    profile_start(&profile);
-    bool right = reader_recorder.read(&input, &profile, &wrong) && !profile.failed;
-    if (right) {
-        int type = profile_type_named(&profile, TYPE_INUSE_SPACE);
-        options.type = type < 0 ? 0 : (unsigned)type;
-        right = writer_pprof.write(&profile, &options, file);
-    }
-    profile_free(&profile);
-    return right;
-}
-
-static bool contents_put(const struct dump *dump, FILE *file, const char **reason)
-{
-    if (dump->told->format == RECORDER_FORMAT_CAPTURE)
-        return capture_put(dump, file, reason);
-    if (dump->told->format == RECORDER_FORMAT_PPROF)
-        return pprof_put(dump, file, reason);
-    return recorder_told_write(dump->bytes, dump->size, dump->which, file, reason);
-}
-
-static void dump_write(const struct dump *dump)
-{
-    struct error error = {0};
-    struct output output;
-    const char *reason = NULL;
-    bool right = output_start(&output, dump->path, &error);
-    if (right) {
-        right = contents_put(dump, output.file, &reason);
-        if (!right && reason)
-            error_set(&error, ERROR_INPUT, "%s: %s", dump->path, reason);
-        right = output_end(&output, right, &error) && right;
-    }
-    if (!right)
-        terminal_warn("%s", error.text);
-    else if (!terminal_is_quiet())
-        output_say(&output, dump->path);
-}
-
-void shelf_told(const char *bytes, size_t size, const struct recorder_about *about)
-{
-    struct recorder_told told[RECORDER_TOLD_COUNT];
-    if (about->ended || !about->ready || !recorder_told(bytes, size, told))
-        return;
-    for (unsigned which = 0; which < RECORDER_TOLD_COUNT; which++) {
-        struct dump dump = {bytes, size, which, &told[which], about, ""};
-        if (told[which].format == RECORDER_FORMAT_NONE ||
-            told[which].format > RECORDER_FORMAT_GPERFTOOLS || told[which].path[0] != '/')
-            continue;
-        if (which == RECORDER_TOLD_MEMOIR)
-            name_memoir(&dump, recorder_told_live(bytes, size));
-        else if (which == RECORDER_TOLD_JEMALLOC)
-            name_jemalloc(&dump);
-        else if (which == RECORDER_TOLD_GPERFTOOLS)
-            name_gperftools(&dump);
-        else
-            name_cpu(&dump);
-        dump_write(&dump);
-    }
 }

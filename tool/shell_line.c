@@ -2,8 +2,6 @@
 /* See tool/shell_line.h. */
 #include "tool/shell_line.h"
 
-#include "tool/command/command.h"
-
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tool/command/command.h"
 
 enum { HISTORY_MAX = 1000 };
 
@@ -30,78 +30,13 @@ static const struct profile *completed;
 static char *last_line, history_path[4096];
 static volatile sig_atomic_t dropped;
 
-static char *next_verb(const char *text, int state)
-{
-    static size_t at;
-    if (state == 0)
-        at = 0;
-    for (; at < commands_count; at++)
-        if (strncmp(commands[at].verb, text, strlen(text)) == 0)
-            return strdup(commands[at++].verb);
-    return NULL;
-}
-
-static char *next_function(const char *text, int state)
-{
-    static size_t at;
-    const struct profile_function *functions = completed->functions.items;
-    if (state == 0)
-        at = 1;
-    for (; at < completed->functions.count; at++) {
-        const char *name = profile_text(completed, functions[at].name);
-        if (strncmp(name, text, strlen(text)) == 0)
-            return strdup(profile_text(completed, functions[at++].name));
-    }
-    return NULL;
-}
-
-static char *next_flag(const char *text, int state)
-{
-    static size_t at;
-    if (state == 0)
-        at = 0;
-    for (; at < commands_flags_count; at++)
-        if (strcmp(commands_flags[at].verb, "@") == 0 &&
-            strncmp(commands_flags[at].name, text, strlen(text)) == 0)
-            return strdup(commands_flags[at++].name);
-    return NULL;
-}
-
-static char **complete(const char *text, int start, int end)
-{
-    (void)end;
-    *edit.attempted_over = 1; /* no names of files */
-    if (start == 0)
-        return edit.matches(text, next_verb);
-    return edit.matches(text, text[0] == '-' ? next_flag : next_function);
-}
-
-/* Where history is kept: $XDG_STATE_HOME/memoir/history. */
-static void history_find(void)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char folder[4000];
-    if (state && state[0] == '/')
-        snprintf(folder, sizeof folder, "%s/memoir", state);
-    else if (home && home[0] == '/' && access(home, X_OK) == 0) /* it is not ours to make */
-        snprintf(folder, sizeof folder, "%s/.local/state/memoir", home);
-    else
-        return;
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(folder, 0700);
-        *slash = '/';
-    }
-    mkdir(folder, 0700);
-    snprintf(history_path, sizeof history_path, "%s/history", folder);
-}
-
-static bool symbol(void *library, const char *name, void *place)
-{
-    void **function = place;
-    *function = dlsym(library, name);
-    return *function != NULL;
-}
+static bool symbol(void *library, const char *name, void *place);
+static char **complete(const char *text, int start, int end);
+static char *next_verb(const char *text, int state);
+static char *next_flag(const char *text, int state);
+static char *next_function(const char *text, int state);
+static void history_find(void);
+static char *line_plain(const char *prompt);
 
 void shell_line_start(const struct profile *profile)
 {
@@ -127,23 +62,77 @@ void shell_line_start(const struct profile *profile)
         edit.read_history(history_path);
 }
 
-static char *line_plain(const char *prompt)
+static bool symbol(void *library, const char *name, void *place)
 {
-    char *line = NULL;
-    size_t room = 0;
-    if (isatty(0)) {
-        fputs(prompt, stdout);
-        fflush(stdout);
+    void **function = place;
+    *function = dlsym(library, name);
+    return *function != NULL;
+}
+
+static char **complete(const char *text, int start, int end)
+{
+    (void)end;
+    *edit.attempted_over = 1; /* no names of files */
+    if (start == 0)
+        return edit.matches(text, next_verb);
+    return edit.matches(text, text[0] == '-' ? next_flag : next_function);
+}
+
+static char *next_verb(const char *text, int state)
+{
+    static size_t at;
+    if (state == 0)
+        at = 0;
+    for (; at < commands_count; at++)
+        if (strncmp(commands[at].verb, text, strlen(text)) == 0)
+            return strdup(commands[at++].verb);
+    return NULL;
+}
+
+static char *next_flag(const char *text, int state)
+{
+    static size_t at;
+    if (state == 0)
+        at = 0;
+    for (; at < commands_flags_count; at++)
+        if (strcmp(commands_flags[at].verb, "@") == 0 &&
+            strncmp(commands_flags[at].name, text, strlen(text)) == 0)
+            return strdup(commands_flags[at++].name);
+    return NULL;
+}
+
+static char *next_function(const char *text, int state)
+{
+    static size_t at;
+    const struct profile_function *functions = completed->functions.items;
+    if (state == 0)
+        at = 1;
+    for (; at < completed->functions.count; at++) {
+        const char *name = profile_text(completed, functions[at].name);
+        if (strncmp(name, text, strlen(text)) == 0)
+            return strdup(profile_text(completed, functions[at++].name));
     }
-    ssize_t length = getline(&line, &room, stdin);
-    if (length < 0) {
-        free(line);
-        clearerr(stdin);
-        return NULL;
+    return NULL;
+}
+
+/* Where history is kept: $XDG_STATE_HOME/memoir/history. */
+static void history_find(void)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char folder[4000];
+    if (state && state[0] == '/')
+        snprintf(folder, sizeof folder, "%s/memoir", state);
+    else if (home && home[0] == '/' && access(home, X_OK) == 0) /* it is not ours to make */
+        snprintf(folder, sizeof folder, "%s/.local/state/memoir", home);
+    else
+        return;
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(folder, 0700);
+        *slash = '/';
     }
-    if (length > 0 && line[length - 1] == '\n')
-        line[length - 1] = '\0';
-    return line;
+    mkdir(folder, 0700);
+    snprintf(history_path, sizeof history_path, "%s/history", folder);
 }
 
 char *shell_line_read(const char *prompt)
@@ -165,6 +154,25 @@ char *shell_line_read(const char *prompt)
         free(last_line);
         last_line = strdup(line);
     }
+    return line;
+}
+
+static char *line_plain(const char *prompt)
+{
+    char *line = NULL;
+    size_t room = 0;
+    if (isatty(0)) {
+        fputs(prompt, stdout);
+        fflush(stdout);
+    }
+    ssize_t length = getline(&line, &room, stdin);
+    if (length < 0) {
+        free(line);
+        clearerr(stdin);
+        return NULL;
+    }
+    if (length > 0 && line[length - 1] == '\n')
+        line[length - 1] = '\0';
     return line;
 }
 

@@ -1,48 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* See tool/shell_words.h. */
 #include "tool/shell_words.h"
-#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One word from *from into *to, which never overtakes it; *to ends behind its 0. Quotes may stand
- * anywhere in it. */
-static const char *word_take(const char **from, char **to, const char **error)
-{
-    const char *at = *from, *word = *to;
-    char *out = *to, quote = '\0';
-    for (; *at; at++) {
-        if (quote == '\0' && strchr(" \t\r\n", *at))
-            break;
-        if (quote == '\0' && (*at == '\'' || *at == '"'))
-            quote = *at;
-        else if (*at == quote && quote != '\0')
-            quote = '\0';
-        else if (*at == '\\' && quote == '\0' && at[1] == ' ')
-            *out++ = *++at;
-        else
-            *out++ = *at;
-    }
-    if (quote != '\0')
-        *error = "a quote is not closed";
-    *from = at + (*at != '\0');
-    *out++ = '\0';
-    *to = out;
-    return word;
-}
+#include "tool/terminal/terminal.h"
 
-static bool file_take(struct shell_words *line, const char **at, char **out)
-{
-    *at += 1;
-    line->append = **at == '>';
-    *at += line->append;
-    *at += strspn(*at, " \t");
-    line->file = word_take(at, out, &line->error);
-    if (*line->file == '\0')
-        line->error = "a file name is missing after >";
-    return line->error == NULL;
-}
+static bool file_take(struct shell_words *line, const char **at, char **out);
+static const char *word_take(const char **from, char **to, const char **error);
 
 bool shell_words_split(struct shell_words *line, const char *text)
 {
@@ -70,6 +36,44 @@ bool shell_words_split(struct shell_words *line, const char *text)
         line->words[count++] = (char *)(unsigned long)word_take(&text, &out, &line->error);
     }
     return line->error == NULL;
+}
+
+static bool file_take(struct shell_words *line, const char **at, char **out)
+{
+    *at += 1;
+    line->append = **at == '>';
+    *at += line->append;
+    *at += strspn(*at, " \t");
+    line->file = word_take(at, out, &line->error);
+    if (*line->file == '\0')
+        line->error = "a file name is missing after >";
+    return line->error == NULL;
+}
+
+/* One word from *from into *to, which never overtakes it; *to ends behind its 0. Quotes may stand
+ * anywhere in it. */
+static const char *word_take(const char **from, char **to, const char **error)
+{
+    const char *at = *from, *word = *to;
+    char *out = *to, quote = '\0';
+    for (; *at; at++) {
+        if (quote == '\0' && strchr(" \t\r\n", *at))
+            break;
+        if (quote == '\0' && (*at == '\'' || *at == '"'))
+            quote = *at;
+        else if (*at == quote && quote != '\0')
+            quote = '\0';
+        else if (*at == '\\' && quote == '\0' && at[1] == ' ')
+            *out++ = *++at;
+        else
+            *out++ = *at;
+    }
+    if (quote != '\0')
+        *error = "a quote is not closed";
+    *from = at + (*at != '\0');
+    *out++ = '\0';
+    *to = out;
+    return word;
 }
 
 void shell_words_free(struct shell_words *line)

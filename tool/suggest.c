@@ -2,21 +2,31 @@
 /* See tool/suggest.h. */
 #include "tool/suggest.h"
 
-#include "tool/session.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
+#include "tool/session.h"
 #include "tool/terminal/terminal.h"
 
-static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
+static bool function_nearest(const struct profile *profile, const char *word, char *name);
+static bool is_nearer(const char *word, const char *name, size_t length, size_t *best);
+
+bool suggest_refuse(const struct request *request, const char *text, struct error *error)
 {
-    size_t distance = nearest_distance(word, strlen(word), name, length);
-    if (length == 0 || distance >= *best)
-        return false;
-    *best = distance;
-    return true;
+    char name[SUGGEST_ROOM];
+    if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
+        return error_set(error, ERROR_USAGE, "%s", text);
+    error_set(error, ERROR_INPUT, "%s in %s", text, request->name);
+    if (function_nearest(request->profile, request->rest[0], name) &&
+        strcmp(name, request->rest[0]) == 0)
+        error_set(error, ERROR_INPUT, "'%s' %s", name,
+                  request->base_name ? "is the same in both" : "has no memory here");
+    else if (name[0])
+        return error_hint(error, "did you mean %s?", name);
+    bool named = request_word(request) != NULL;
+    return error_hint(error, "memoir top%s%s --by function   lists all functions", named ? " " : "",
+                      named ? suggest_quoted(name, sizeof name, request_word(request)) : "");
 }
 
 /* Names are compared without their parameters, as a whole and without their namespace. */
@@ -39,21 +49,13 @@ static bool function_nearest(const struct profile *profile, const char *word, ch
     return name[0] != '\0';
 }
 
-bool suggest_refuse(const struct request *request, const char *text, struct error *error)
+static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
 {
-    char name[SUGGEST_ROOM];
-    if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
-        return error_set(error, ERROR_USAGE, "%s", text);
-    error_set(error, ERROR_INPUT, "%s in %s", text, request->name);
-    if (function_nearest(request->profile, request->rest[0], name) &&
-        strcmp(name, request->rest[0]) == 0)
-        error_set(error, ERROR_INPUT, "'%s' %s", name,
-                  request->base_name ? "is the same in both" : "has no memory here");
-    else if (name[0])
-        return error_hint(error, "did you mean %s?", name);
-    bool named = request_word(request) != NULL;
-    return error_hint(error, "memoir top%s%s --by function   lists all functions", named ? " " : "",
-                      named ? suggest_quoted(name, sizeof name, request_word(request)) : "");
+    size_t distance = nearest_distance(word, strlen(word), name, length);
+    if (length == 0 || distance >= *best)
+        return false;
+    *best = distance;
+    return true;
 }
 
 void suggest_nothing(const struct request *request)

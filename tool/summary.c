@@ -2,14 +2,14 @@
 /* See tool/summary.h. */
 #include "tool/summary.h"
 
+#include <stdlib.h>
+
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read.h"
 #include "tool/report/report.h"
 #include "tool/report/text/text.h"
 #include "tool/symbol/symbol.h"
 #include "tool/terminal/terminal.h"
-
-#include <stdlib.h>
 
 struct summary {
     bool lost; /* a scan found lost blocks */

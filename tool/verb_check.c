@@ -3,17 +3,16 @@
  * `memoir check`: the limits of the command line and of a budget, each against the column of the
  * profile that it is about (tool/report/check.h).
  */
-#include "tool/command/command.h"
-#include "tool/report/text/text.h"
-#include "tool/session.h"
-#include "tool/terminal/terminal.h"
-
-#include "base/compiler.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/compiler.h"
+#include "tool/command/command.h"
+#include "tool/report/text/text.h"
+#include "tool/session.h"
+#include "tool/terminal/terminal.h"
 
 enum { LIVE, PEAK, ALLOC, ALLOCS, CPU, METRICS };
 
@@ -31,131 +30,70 @@ struct checking {
 static const char *const view_words[METRICS] = {"live", "peak", "alloc", "count", "cpu"};
 static const char *const units[METRICS] = {"bytes", "bytes", "bytes", "count", "nanoseconds"};
 
-static bool has_samples(const struct request *request)
-{
-    return request->profile->samples.count > 0 ||
-           (request->base && request->base->samples.count > 0);
-}
-
-/* The view of a metric, made when first asked for. NULL: see the error. */
-static const struct view *view_of(struct checking *checking, unsigned metric)
-{
-    if (checking->has_view[metric])
-        return &checking->views[metric];
-    if (!request_metric(checking->request, view_words[metric], checking->error) ||
-        !request_view_make(&checking->views[metric], checking->request, checking->error))
-        return NULL;
-    checking->has_view[metric] = true;
-    if (checking->views[metric].kept == 0 && has_samples(checking->request)) {
-        error_set(checking->error, ERROR_USAGE,
-                  "no stack of %s matches the filters: there is nothing to check",
-                  checking->request->name);
-        error_hint(checking->error, "memoir tree %s   shows all stacks", checking->request->name);
-        return NULL;
-    }
-    return &checking->views[metric];
-}
-
-static double noise_of(double variance)
-{
-    return variance > 0 ? 1.96 * sqrt(variance) : 0;
-}
-
-static bool is_filtered(const struct view *view)
-{
-    return view->total.value != view->whole.value || view->total.base != view->whole.base;
-}
-
-/* The heap at its largest, by the series of points; 0: there is none. */
-static double points_peak(const struct profile *profile)
-{
-    const struct profile_point *points = profile->points.items;
-    double max = 0;
-    for (size_t i = 0; i < profile->points.count; i++)
-        max = fmax(max, (double)points[i].live_bytes);
-    return max;
-}
-
-static bool need_base(const struct checking *checking, const char *what)
-{
-    if (checking->request->base)
-        return true;
-    error_set(checking->error, ERROR_USAGE, "%s is relative, which needs a base", what);
-    return error_hint(checking->error, "memoir check FILE --base FILE");
-}
-
-/* The numbers of an item as samples have them. */
-static void item_sum(struct check_item *item, const struct request *request,
-                     const struct view_value *sum)
-{
-    item->after = (double)sum->value;
-    item->before = (double)sum->base;
-    item->noise = noise_of(sum->variance);
-    item->noise_before = noise_of(sum->base_variance);
-    item->unseen = check_unseen(request->profile, item->unit);
-    item->unseen_before = request->base ? check_unseen(request->base, item->unit) : 0;
-}
-
-/* What was counted of a metric, or of the peak the largest point of the series; -1: neither. */
-static double exact_of(const struct profile *profile, unsigned metric)
-{
-    static const char *const types[METRICS] = {TYPE_INUSE_SPACE, TYPE_PEAK_SPACE, TYPE_ALLOC_SPACE,
-                                               TYPE_ALLOC_OBJECTS, TYPE_CPU};
-    double exact = (double)profile_exact(profile, types[metric]);
-    if (exact < 0 && metric == PEAK && profile_type_named(profile, types[PEAK]) < 0 &&
-        points_peak(profile) > 0)
-        exact = points_peak(profile);
-    return exact;
-}
-
-/* The numbers of an item: the sums of the view, or those that were counted. */
-static void item_fill(struct check_item *item, const struct request *request, unsigned metric,
-                      const struct view *view)
-{
-    const struct profile *base = request->base;
-    double exact = is_filtered(view) ? -1 : exact_of(request->profile, metric);
-    double exact_base = is_filtered(view) || !base ? -1 : exact_of(base, metric);
-    item_sum(item, request, &view->total);
-    item->has_before = base != NULL;
-    if (exact >= 0) {
-        item->after = exact;
-        item->noise = item->unseen = 0;
-    }
-    if (exact_base >= 0) {
-        item->before = exact_base;
-        item->noise_before = item->unseen_before = 0;
-    }
-}
-
+static void check_adjust(struct request *request);
+static bool check_render(struct request *request, struct error *error);
+static bool add_limits(struct checking *checking);
+static bool has_metric(struct checking *checking, unsigned metric);
+static double points_peak(const struct profile *profile);
 static bool add_metric(struct checking *checking, unsigned metric, struct check_limit limit,
-                       const char *flag)
+                       const char *flag);
+static const struct view *view_of(struct checking *checking, unsigned metric);
+static bool has_samples(const struct request *request);
+static bool need_base(const struct checking *checking, const char *what);
+static void item_fill(struct check_item *item, const struct request *request, unsigned metric,
+                      const struct view *view);
+static bool is_filtered(const struct view *view);
+static double exact_of(const struct profile *profile, unsigned metric);
+static void item_sum(struct check_item *item, const struct request *request,
+                     const struct view_value *sum);
+static double noise_of(double variance);
+static bool add_leaks(struct checking *checking);
+static bool add_budget(struct checking *checking);
+static bool add_budget_line(struct checking *checking, const char *path,
+                            const struct check_budget *line, size_t *stacks);
+static bool budget_stale(const struct checking *checking, const char *path,
+                         const struct check_budget *lines, const bool *stale, size_t count);
+static bool put_files(struct checking *checking);
+
+bool verb_check(const struct arguments *arguments, struct error *error)
 {
-    static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations",
-                                               "CPU time"};
-    const struct profile *profile = checking->request->profile;
-    bool by_points = metric == PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) < 0 &&
-                     points_peak(profile) > 0;
-    const struct view *view = view_of(checking, by_points ? LIVE : metric);
-    if (!view || (limit.relative && !need_base(checking, flag)))
-        return false;
-    struct check_item *item = check_add(&checking->check, names[metric], units[metric]);
-    if (!item)
-        return error_memory(checking->error);
-    item_fill(item, checking->request, metric, view);
-    item->limit = limit;
-    check_judge(&checking->check, item);
-    if (item->verdict == CHECK_FAIL)
-        check_blame(item, view);
-    return true;
+    static const struct answer answer = {
+        .viewless = true, .adjust = check_adjust, .render = check_render};
+    struct checking checking = {.arguments = arguments, .error = error};
+    checking.check.strict = arguments_value(arguments, FLAG_STRICT) != NULL;
+    bool ok = session_ask(arguments, &answer, &checking, error);
+    bool failed = !check_passes(&checking.check);
+    check_free(&checking.check);
+    return ok && failed ? error_found(error) : ok;
 }
 
-/* Whether the profile knows of it: a dump of what is live has no allocations and no peak. */
-static bool has_metric(struct checking *checking, unsigned metric)
+static void check_adjust(struct request *request)
 {
-    struct error unsaid = {0};
-    const struct profile *profile = checking->request->profile;
-    return (metric == PEAK && points_peak(profile) > 0) ||
-           request_metric(checking->request, view_words[metric], &unsaid);
+    request->options.apart = true; /* budgets look at library frames */
+}
+
+static bool check_render(struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    struct checking *checking = request->context;
+    struct check *check = &checking->check;
+    checking->request = request;
+    bool ok = add_limits(checking) &&
+              (!arguments_value(arguments, FLAG_NO_LEAKS) || add_leaks(checking)) &&
+              (!arguments_value(arguments, FLAG_BUDGET) || add_budget(checking)) &&
+              put_files(checking) && request_open(request, error);
+    if (ok) {
+        if (!arguments_value(arguments, FLAG_GITHUB) || request->style.format != STYLE_TEXT)
+            report_check(check, &request->style);
+        ok = request_close(request, true, error);
+    }
+    if (ok && check->unsure > 0)
+        terminal_warn("%zu of %zu limits can't be decided from samples%s", check->unsure,
+                      check->count, check->strict ? "" : "; --strict makes this a failure");
+    for (unsigned i = 0; i < METRICS; i++)
+        if (checking->has_view[i])
+            view_free(&checking->views[i]);
+    return ok;
 }
 
 /* --max-peak, --max-live, --max-allocs; --max-growth for those that were not named and that there
@@ -204,6 +142,133 @@ static bool add_limits(struct checking *checking)
     return true;
 }
 
+/* Whether the profile knows of it: a dump of what is live has no allocations and no peak. */
+static bool has_metric(struct checking *checking, unsigned metric)
+{
+    struct error unsaid = {0};
+    const struct profile *profile = checking->request->profile;
+    return (metric == PEAK && points_peak(profile) > 0) ||
+           request_metric(checking->request, view_words[metric], &unsaid);
+}
+
+/* The heap at its largest, by the series of points; 0: there is none. */
+static double points_peak(const struct profile *profile)
+{
+    const struct profile_point *points = profile->points.items;
+    double max = 0;
+    for (size_t i = 0; i < profile->points.count; i++)
+        max = fmax(max, (double)points[i].live_bytes);
+    return max;
+}
+
+static bool add_metric(struct checking *checking, unsigned metric, struct check_limit limit,
+                       const char *flag)
+{
+    static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations",
+                                               "CPU time"};
+    const struct profile *profile = checking->request->profile;
+    bool by_points = metric == PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) < 0 &&
+                     points_peak(profile) > 0;
+    const struct view *view = view_of(checking, by_points ? LIVE : metric);
+    if (!view || (limit.relative && !need_base(checking, flag)))
+        return false;
+    struct check_item *item = check_add(&checking->check, names[metric], units[metric]);
+    if (!item)
+        return error_memory(checking->error);
+    item_fill(item, checking->request, metric, view);
+    item->limit = limit;
+    check_judge(&checking->check, item);
+    if (item->verdict == CHECK_FAIL)
+        check_blame(item, view);
+    return true;
+}
+
+/* The view of a metric, made when first asked for. NULL: see the error. */
+static const struct view *view_of(struct checking *checking, unsigned metric)
+{
+    if (checking->has_view[metric])
+        return &checking->views[metric];
+    if (!request_metric(checking->request, view_words[metric], checking->error) ||
+        !request_view_make(&checking->views[metric], checking->request, checking->error))
+        return NULL;
+    checking->has_view[metric] = true;
+    if (checking->views[metric].kept == 0 && has_samples(checking->request)) {
+        error_set(checking->error, ERROR_USAGE,
+                  "no stack of %s matches the filters: there is nothing to check",
+                  checking->request->name);
+        error_hint(checking->error, "memoir tree %s   shows all stacks", checking->request->name);
+        return NULL;
+    }
+    return &checking->views[metric];
+}
+
+static bool has_samples(const struct request *request)
+{
+    return request->profile->samples.count > 0 ||
+           (request->base && request->base->samples.count > 0);
+}
+
+static bool need_base(const struct checking *checking, const char *what)
+{
+    if (checking->request->base)
+        return true;
+    error_set(checking->error, ERROR_USAGE, "%s is relative, which needs a base", what);
+    return error_hint(checking->error, "memoir check FILE --base FILE");
+}
+
+/* The numbers of an item: the sums of the view, or those that were counted. */
+static void item_fill(struct check_item *item, const struct request *request, unsigned metric,
+                      const struct view *view)
+{
+    const struct profile *base = request->base;
+    double exact = is_filtered(view) ? -1 : exact_of(request->profile, metric);
+    double exact_base = is_filtered(view) || !base ? -1 : exact_of(base, metric);
+    item_sum(item, request, &view->total);
+    item->has_before = base != NULL;
+    if (exact >= 0) {
+        item->after = exact;
+        item->noise = item->unseen = 0;
+    }
+    if (exact_base >= 0) {
+        item->before = exact_base;
+        item->noise_before = item->unseen_before = 0;
+    }
+}
+
+static bool is_filtered(const struct view *view)
+{
+    return view->total.value != view->whole.value || view->total.base != view->whole.base;
+}
+
+/* What was counted of a metric, or of the peak the largest point of the series; -1: neither. */
+static double exact_of(const struct profile *profile, unsigned metric)
+{
+    static const char *const types[METRICS] = {TYPE_INUSE_SPACE, TYPE_PEAK_SPACE, TYPE_ALLOC_SPACE,
+                                               TYPE_ALLOC_OBJECTS, TYPE_CPU};
+    double exact = (double)profile_exact(profile, types[metric]);
+    if (exact < 0 && metric == PEAK && profile_type_named(profile, types[PEAK]) < 0 &&
+        points_peak(profile) > 0)
+        exact = points_peak(profile);
+    return exact;
+}
+
+/* The numbers of an item as samples have them. */
+static void item_sum(struct check_item *item, const struct request *request,
+                     const struct view_value *sum)
+{
+    item->after = (double)sum->value;
+    item->before = (double)sum->base;
+    item->noise = noise_of(sum->variance);
+    item->noise_before = noise_of(sum->base_variance);
+    item->unseen = check_unseen(request->profile, item->unit);
+    item->unseen_before = request->base ? check_unseen(request->base, item->unit) : 0;
+}
+
+static double noise_of(double variance)
+{
+    return variance > 0 ? 1.96 * sqrt(variance) : 0;
+}
+
 static bool add_leaks(struct checking *checking)
 {
     struct leaks leaks;
@@ -246,6 +311,32 @@ static bool add_leaks(struct checking *checking)
     }
     view_free(&view);
     suppressions_free(suppressions);
+    free(text);
+    return ok;
+}
+
+static bool add_budget(struct checking *checking)
+{
+    const char *path = arguments_value(checking->arguments, FLAG_BUDGET);
+    struct view_error reason = {""};
+    size_t count = 0, fitting, stale_count = 0;
+    char *text = text_file_read(path, checking->error);
+    struct check_budget *lines = text ? check_budget_read(path, text, &count, &reason) : NULL;
+    bool *stale = lines ? calloc(count + 1, sizeof *stale) : NULL, ok = stale != NULL;
+    if (text && !lines)
+        error_set(checking->error, ERROR_USAGE, "%s", reason.text);
+    else if (text && !stale)
+        error_memory(checking->error);
+    for (size_t i = 0; ok && i < count; i++) {
+        fitting = 0;
+        ok = add_budget_line(checking, path, &lines[i], &fitting);
+        stale[i] = ok && fitting == 0 && has_samples(checking->request);
+        stale_count += stale[i];
+    }
+    if (ok && stale_count > 0)
+        ok = budget_stale(checking, path, lines, stale, count);
+    free(stale);
+    free(lines);
     free(text);
     return ok;
 }
@@ -302,32 +393,6 @@ static bool budget_stale(const struct checking *checking, const char *path,
                             checking->request->name);
 }
 
-static bool add_budget(struct checking *checking)
-{
-    const char *path = arguments_value(checking->arguments, FLAG_BUDGET);
-    struct view_error reason = {""};
-    size_t count = 0, fitting, stale_count = 0;
-    char *text = text_file_read(path, checking->error);
-    struct check_budget *lines = text ? check_budget_read(path, text, &count, &reason) : NULL;
-    bool *stale = lines ? calloc(count + 1, sizeof *stale) : NULL, ok = stale != NULL;
-    if (text && !lines)
-        error_set(checking->error, ERROR_USAGE, "%s", reason.text);
-    else if (text && !stale)
-        error_memory(checking->error);
-    for (size_t i = 0; ok && i < count; i++) {
-        fitting = 0;
-        ok = add_budget_line(checking, path, &lines[i], &fitting);
-        stale[i] = ok && fitting == 0 && has_samples(checking->request);
-        stale_count += stale[i];
-    }
-    if (ok && stale_count > 0)
-        ok = budget_stale(checking, path, lines, stale, count);
-    free(stale);
-    free(lines);
-    free(text);
-    return ok;
-}
-
 /* For the machines: --junit FILE, --github. */
 static bool put_files(struct checking *checking)
 {
@@ -354,45 +419,4 @@ static bool put_files(struct checking *checking)
     bool ok = file && !ferror(file);
     ok = file && fclose(file) == 0 && ok;
     return ok || error_set(error, ERROR_INPUT, "%s can't be written: %s", summary, strerror(errno));
-}
-
-static void check_adjust(struct request *request)
-{
-    request->options.apart = true; /* budgets look at library frames */
-}
-
-static bool check_render(struct request *request, struct error *error)
-{
-    const struct arguments *arguments = request->arguments;
-    struct checking *checking = request->context;
-    struct check *check = &checking->check;
-    checking->request = request;
-    bool ok = add_limits(checking) &&
-              (!arguments_value(arguments, FLAG_NO_LEAKS) || add_leaks(checking)) &&
-              (!arguments_value(arguments, FLAG_BUDGET) || add_budget(checking)) &&
-              put_files(checking) && request_open(request, error);
-    if (ok) {
-        if (!arguments_value(arguments, FLAG_GITHUB) || request->style.format != STYLE_TEXT)
-            report_check(check, &request->style);
-        ok = request_close(request, true, error);
-    }
-    if (ok && check->unsure > 0)
-        terminal_warn("%zu of %zu limits can't be decided from samples%s", check->unsure,
-                      check->count, check->strict ? "" : "; --strict makes this a failure");
-    for (unsigned i = 0; i < METRICS; i++)
-        if (checking->has_view[i])
-            view_free(&checking->views[i]);
-    return ok;
-}
-
-bool verb_check(const struct arguments *arguments, struct error *error)
-{
-    static const struct answer answer = {
-        .viewless = true, .adjust = check_adjust, .render = check_render};
-    struct checking checking = {.arguments = arguments, .error = error};
-    checking.check.strict = arguments_value(arguments, FLAG_STRICT) != NULL;
-    bool ok = session_ask(arguments, &answer, &checking, error);
-    bool failed = !check_passes(&checking.check);
-    check_free(&checking.check);
-    return ok && failed ? error_found(error) : ok;
 }

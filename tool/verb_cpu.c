@@ -4,14 +4,6 @@
  * as a file, and shows the functions with the most, as `memoir top` does. A process that was
  * sampled before goes on with it, at its own rate: what it has gathered is not ours to forget.
  */
-#include "base/attach.h"
-#include "tool/command/command.h"
-#include "tool/process/process.h"
-#include "tool/profile/read/read.h"
-#include "tool/suggest.h"
-#include "tool/terminal/terminal.h"
-#include "tool/verb_ctl.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -20,6 +12,14 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/attach.h"
+#include "tool/command/command.h"
+#include "tool/process/process.h"
+#include "tool/profile/read/read.h"
+#include "tool/suggest.h"
+#include "tool/terminal/terminal.h"
+#include "tool/verb_ctl.h"
 
 enum { USUAL_MS = 10000, STEP_MS = 100 };
 

@@ -4,6 +4,16 @@
  * rights of whoever asks, and only its descriptor goes to the process.
  */
 #include "tool/verb_ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/attach.h"
 #include "base/compiler.h"
 #include "base/config.h"
@@ -14,15 +24,6 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/write/write.h"
 #include "tool/terminal/terminal.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* One process to ask, and where its answers go. */
 struct asking {
@@ -118,9 +119,9 @@ static bool words_send(struct asking *asking, const char *verb, char **words, in
 /* Names the nearest verb or option if the process does not know one. */
 static bool word_refused(struct asking *asking)
 {
-    static const char *const verbs[] = {
-        "cpu",   "dump", "help", "leaks",    "mark",  "purge", "rate", "record",
-        "reset", "set",  "show", "snapshot", "start", "stats", "stop", "version"};
+    static const char *const verbs[] = {"cpu",   "dump",   "help",  "leaks",  "mark", "purge",
+                                        "rate",  "record", "reset", "set",    "show", "snapshot",
+                                        "start", "stats",  "stop",  "version"};
     const char *verb = strstr(asking->error->text, "no verb '");
     const char *option = strstr(asking->error->text, "no option '");
     if (!verb && !option)

@@ -4,6 +4,14 @@
  * with a mark, and what to do where something is wrong: of this machine, of a program that is to
  * be run, of a process, or of a profile.
  */
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/compiler.h"
 #include "base/print.h"
 #include "tool/advice.h"
@@ -14,14 +22,6 @@
 #include "tool/suggest.h"
 #include "tool/terminal/terminal.h"
 #include "tool/verb_run.h"
-
-#include <dlfcn.h>
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum mark { MARK_GOOD, MARK_NOTE, MARK_BAD };
 

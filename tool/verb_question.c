@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs that ask one question of a profile, or of two: diff, leaks, churn, sizes, ... */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tool/command/command.h"
 #include "tool/folder.h"
 #include "tool/picture_kind.h"
@@ -9,15 +12,20 @@
 #include "tool/suggest.h"
 #include "tool/terminal/terminal.h"
 
-#include <stdlib.h>
-#include <string.h>
+struct leaks_asked {
+    struct leaks_options options;
+    bool found;
+};
 
-/* Leaks and churn look at library frames, and at what was before. */
-static void request_adjust(struct request *request)
-{
-    request->options.past = true;
-    request->options.apart = true;
-}
+static void request_adjust(struct request *request);
+static bool diff_render(struct request *request, struct error *error);
+static bool need_two(const struct request *request, struct error *error);
+static bool normalize(struct request *request, struct error *error);
+static void diff_next(const struct request *request);
+static bool leaks_render(struct request *request, struct error *error);
+static enum leaks_rule leaks_rule_of(const char *word);
+static bool suppressions_read(struct suppressions **suppressions, const struct arguments *arguments,
+                              struct error *error);
 
 bool verb_churn(const struct arguments *arguments, struct error *error)
 {
@@ -27,6 +35,13 @@ bool verb_churn(const struct arguments *arguments, struct error *error)
                                          .adjust = request_adjust,
                                          .report = report_churn};
     return session_ask(arguments, &answer, NULL, error);
+}
+
+/* Leaks and churn look at library frames, and at what was before. */
+static void request_adjust(struct request *request)
+{
+    request->options.past = true;
+    request->options.apart = true;
 }
 
 bool verb_sizes(const struct arguments *arguments, struct error *error)
@@ -62,36 +77,21 @@ bool verb_time(const struct arguments *arguments, struct error *error)
 
 /* ---- diff ------------------------------------------------------------------------------- */
 
-/* --normalize: the base as large as the profile, so that only shares are compared. */
-static bool normalize(struct request *request, struct error *error)
+bool verb_diff(const struct arguments *arguments, struct error *error)
 {
-    double whole = (double)request->view.whole.value, base = (double)request->view.whole.base;
-    if (whole <= 0 || base <= 0)
-        return true;
-    request->options.base_factor = whole / base;
-    view_free(&request->view);
-    memset(&request->view, 0, sizeof request->view);
-    return request_view_make(&request->view, request, error);
-}
-
-static bool need_two(const struct request *request, struct error *error)
-{
-    if (request->base)
-        return true;
-    error_set(error, ERROR_USAGE,
-              request_word(request) ? "diff needs two profiles, but got only %s"
-                                    : "diff needs two profiles; the newest here is %s",
-              request->name);
-    return error_hint(error, "memoir diff BEFORE AFTER, or memoir diff FOLDER");
-}
-
-static void diff_next(const struct request *request)
-{
-    char next[1100], before[512], after[512];
-    snprintf(next, sizeof next, "memoir export %s --base %s -o diff.svg",
-             suggest_quoted(after, sizeof after, request->name),
-             suggest_quoted(before, sizeof before, request->base_name));
-    terminal_next(next);
+    static const struct answer answer = {
+        .moment = true, .adjust = request_adjust, .render = diff_render};
+    const char *output = arguments_value(arguments, FLAG_OUTPUT);
+    struct arguments words;
+    struct folder folder = {0};
+    bool changed = false;
+    bool ok = (!output || !picture_ending(output) || picture_check(arguments, output, error)) &&
+              folder_operands(&folder, &words, arguments, error) &&
+              session_ask(&words, &answer, &changed, error);
+    folder_free(&folder);
+    if (ok && changed && arguments_value(arguments, FLAG_EXIT_CODE))
+        return error_found(error);
+    return ok;
 }
 
 /* *context becomes whether something has changed. */
@@ -114,66 +114,39 @@ static bool diff_render(struct request *request, struct error *error)
     return true;
 }
 
-bool verb_diff(const struct arguments *arguments, struct error *error)
+static bool need_two(const struct request *request, struct error *error)
 {
-    static const struct answer answer = {
-        .moment = true, .adjust = request_adjust, .render = diff_render};
-    const char *output = arguments_value(arguments, FLAG_OUTPUT);
-    struct arguments words;
-    struct folder folder = {0};
-    bool changed = false;
-    bool ok = (!output || !picture_ending(output) || picture_check(arguments, output, error)) &&
-              folder_operands(&folder, &words, arguments, error) &&
-              session_ask(&words, &answer, &changed, error);
-    folder_free(&folder);
-    if (ok && changed && arguments_value(arguments, FLAG_EXIT_CODE))
-        return error_found(error);
-    return ok;
+    if (request->base)
+        return true;
+    error_set(error, ERROR_USAGE,
+              request_word(request) ? "diff needs two profiles, but got only %s"
+                                    : "diff needs two profiles; the newest here is %s",
+              request->name);
+    return error_hint(error, "memoir diff BEFORE AFTER, or memoir diff FOLDER");
+}
+
+/* --normalize: the base as large as the profile, so that only shares are compared. */
+static bool normalize(struct request *request, struct error *error)
+{
+    double whole = (double)request->view.whole.value, base = (double)request->view.whole.base;
+    if (whole <= 0 || base <= 0)
+        return true;
+    request->options.base_factor = whole / base;
+    view_free(&request->view);
+    memset(&request->view, 0, sizeof request->view);
+    return request_view_make(&request->view, request, error);
+}
+
+static void diff_next(const struct request *request)
+{
+    char next[1100], before[512], after[512];
+    snprintf(next, sizeof next, "memoir export %s --base %s -o diff.svg",
+             suggest_quoted(after, sizeof after, request->name),
+             suggest_quoted(before, sizeof before, request->base_name));
+    terminal_next(next);
 }
 
 /* ---- leaks ------------------------------------------------------------------------------ */
-
-static bool suppressions_read(struct suppressions **suppressions, const struct arguments *arguments,
-                              struct error *error)
-{
-    const char *path = arguments_value(arguments, FLAG_SUPPRESSIONS);
-    struct view_error reason = {""};
-    *suppressions = suppressions_new();
-    if (!*suppressions)
-        return error_memory(error);
-    if (!path)
-        return true;
-    char *text = text_file_read(path, error);
-    bool ok = text != NULL;
-    if (ok && !suppressions_add(*suppressions, path, text, &reason))
-        ok = error_set(error, ERROR_USAGE, "%s", reason.text);
-    free(text);
-    return ok;
-}
-
-struct leaks_asked {
-    struct leaks_options options;
-    bool found;
-};
-
-static bool leaks_render(struct request *request, struct error *error)
-{
-    struct leaks_asked *asked = request->context;
-    if (!request_open(request, error))
-        return false;
-    asked->found = report_leaks(&request->view, &asked->options, &request->style);
-    return request_close(request, true, error);
-}
-
-static enum leaks_rule leaks_rule_of(const char *word)
-{
-    static const char *const words[] = {"lost", "exit", "growth"};
-    static const enum leaks_rule rules[] = {LEAKS_LOST, LEAKS_EXIT, LEAKS_GROWTH};
-    for (size_t i = 0; word && i < COUNT_OF(words); i++)
-        if (strcmp(word, words[i]) == 0)
-            return rules[i];
-    return LEAKS_AUTO;
-}
 
 bool verb_leaks(const struct arguments *arguments, struct error *error)
 {
@@ -200,4 +173,41 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
     ok = ok && session_ask(arguments, &answer, &asked, error);
     suppressions_free(suppressions);
     return ok && asked.found && !asked.options.list ? error_found(error) : ok;
+}
+
+static bool leaks_render(struct request *request, struct error *error)
+{
+    struct leaks_asked *asked = request->context;
+    if (!request_open(request, error))
+        return false;
+    asked->found = report_leaks(&request->view, &asked->options, &request->style);
+    return request_close(request, true, error);
+}
+
+static enum leaks_rule leaks_rule_of(const char *word)
+{
+    static const char *const words[] = {"lost", "exit", "growth"};
+    static const enum leaks_rule rules[] = {LEAKS_LOST, LEAKS_EXIT, LEAKS_GROWTH};
+    for (size_t i = 0; word && i < COUNT_OF(words); i++)
+        if (strcmp(word, words[i]) == 0)
+            return rules[i];
+    return LEAKS_AUTO;
+}
+
+static bool suppressions_read(struct suppressions **suppressions, const struct arguments *arguments,
+                              struct error *error)
+{
+    const char *path = arguments_value(arguments, FLAG_SUPPRESSIONS);
+    struct view_error reason = {""};
+    *suppressions = suppressions_new();
+    if (!*suppressions)
+        return error_memory(error);
+    if (!path)
+        return true;
+    char *text = text_file_read(path, error);
+    bool ok = text != NULL;
+    if (ok && !suppressions_add(*suppressions, path, text, &reason))
+        ok = error_set(error, ERROR_USAGE, "%s", reason.text);
+    free(text);
+    return ok;
 }

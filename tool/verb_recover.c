@@ -3,18 +3,18 @@
  * `memoir recover`: finishes recordings whose `memoir run` has returned or was killed, and recorder
  * files of programs that were started with the option `recorder`. What still runs is left alone.
  */
-#include "tool/command/command.h"
-#include "tool/record.h"
-#include "tool/shelf.h"
-#include "tool/summary.h"
-#include "tool/terminal/terminal.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tool/command/command.h"
+#include "tool/record.h"
+#include "tool/shelf.h"
+#include "tool/summary.h"
+#include "tool/terminal/terminal.h"
 
 /* What was done, for --json. */
 struct recovery {

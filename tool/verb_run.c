@@ -5,12 +5,6 @@
  * (an unknown option, a program that no library can be preloaded into) is said now.
  */
 #include "tool/verb_run.h"
-#include "base/config.h"
-#include "base/nearest.h"
-#include "tool/command/command.h"
-#include "tool/process/process.h"
-#include "tool/record.h"
-#include "tool/terminal/terminal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +17,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/config.h"
+#include "base/nearest.h"
+#include "tool/command/command.h"
+#include "tool/process/process.h"
+#include "tool/record.h"
+#include "tool/terminal/terminal.h"
 
 #ifndef MEMOIR_LIBDIR
 #define MEMOIR_LIBDIR "/usr/local/lib"

@@ -3,10 +3,10 @@
 #ifndef TOOL_VERB_RUN_H
 #define TOOL_VERB_RUN_H
 
-#include "tool/terminal/terminal.h"
-
 #include <limits.h>
 #include <stdbool.h>
+
+#include "tool/terminal/terminal.h"
 
 /* libmemoir.so: `wanted`, or where it is looked for. */
 bool launch_library(char path[PATH_MAX], const char *wanted, struct error *error);

@@ -42,6 +42,83 @@ struct shell {
     bool ended;
 };
 
+/* Where a command's output goes, and what was there before. */
+struct diversion {
+    FILE *file, *pipe;
+    int input, output; /* descriptors 0 and 1 of the shell */
+    struct sigaction closed;
+};
+
+static bool shell_render(struct request *request, struct error *error);
+static void interrupted(int signal);
+static bool is_setting(const struct command_flag *flag);
+static void prompt_make(const struct shell *shell, char *prompt, size_t size);
+static void line_run(struct shell *shell, struct shell_words *line);
+static void settings_show(const struct shell *shell);
+static bool setting_take(struct shell *shell, char **words);
+static struct setting *setting_find(struct shell *shell, const char *name, size_t length);
+static bool setting_fits(const struct shell *shell, const struct setting *setting, char *value);
+static void setting_set(struct shell *shell, const char *name, const char *value);
+static void help_here(void);
+static const struct command *command_find(char *word, char **rows);
+static char **command_words(const struct shell *shell, const struct command *command, char **words,
+                            const char *rows);
+static void command_ask(const struct shell *shell, const struct command *command, char **words,
+                        const struct shell_words *line);
+static bool divert_start(struct diversion *divert, const struct shell_words *line);
+static void nothing_done(int signal);
+static bool command_run(const struct shell *shell, const struct command *command, char **words,
+                        struct error *error);
+static void divert_end(struct diversion *divert);
+static void descriptor_restore(int kept, int descriptor);
+static void command_start(const struct shell *shell, const struct command *command, char **words,
+                          const struct shell_words *line);
+
+bool verb_shell(const struct arguments *arguments, struct error *error)
+{
+    static const struct answer answer = {.viewless = true, .render = shell_render};
+    return session_ask(arguments, &answer, NULL, error);
+}
+
+static bool shell_render(struct request *request, struct error *error)
+{
+    struct shell shell = {.request = request};
+    struct sigaction action = {.sa_handler = interrupted}, before;
+    char prompt[160];
+    (void)error;
+    for (size_t i = 0; i < commands_flags_count && shell.settings_count < SETTINGS_MAX; i++)
+        if (is_setting(&commands_flags[i]))
+            shell.settings[shell.settings_count++] =
+                (struct setting){commands_flags[i].id, commands_flags[i].name, NULL};
+    sigaction(SIGINT, &action, &before);
+    shell_line_start(request->profile);
+    while (!shell.ended) {
+        struct shell_words line;
+        prompt_make(&shell, prompt, sizeof prompt);
+        char *text = shell_line_read(prompt);
+        if (!text)
+            break;
+        if (!shell_words_split(&line, text))
+            fprintf(stderr, "%s\n", line.error);
+        else
+            line_run(&shell, &line);
+        shell_words_free(&line);
+        free(text);
+    }
+    shell_line_end();
+    sigaction(SIGINT, &before, NULL);
+    for (size_t i = 0; i < shell.settings_count; i++)
+        free(shell.settings[i].value);
+    return true;
+}
+
+static void interrupted(int signal)
+{
+    (void)signal;
+    terminal_stop();
+    shell_line_interrupt();
+}
+
 /* Flags that make no sense for a whole session. */
 static bool is_setting(const struct command_flag *flag)
 {
@@ -55,314 +132,40 @@ static bool is_setting(const struct command_flag *flag)
     return strcmp(flag->verb, "@") == 0;
 }
 
-static struct setting *setting_find(struct shell *shell, const char *name, size_t length)
+/* memoir:a.out live 1.3G> */
+static void prompt_make(const struct shell *shell, char *prompt, size_t size)
 {
-    static const char *const also[][2] = {
-        {"sample_index", "metric"}, {"nodecount", "rows"},     {"n", "rows"},
-        {"granularity", "by"},      {"tagfocus", "tag-focus"}, {"tagignore", "tag-ignore"},
-        {"show_from", "from"},      {"prune_from", "prune"},
-    };
-    for (size_t i = 0; i < COUNT_OF(also); i++)
-        if (strlen(also[i][0]) == length && memcmp(also[i][0], name, length) == 0) {
-            name = also[i][1];
-            length = strlen(name);
-            break;
-        }
-    for (size_t i = 0; i < shell->settings_count; i++) {
-        const char *flag = shell->settings[i].flag + 2;
-        if (strlen(flag) == length && memcmp(flag, name, length) == 0)
-            return &shell->settings[i];
-    }
-    return NULL;
-}
-
-static void setting_set(struct shell *shell, const char *name, const char *value)
-{
-    struct setting *setting = setting_find(shell, name, strlen(name));
-    if (!setting)
-        return;
-    free(setting->value);
-    setting->value = *value ? strdup(value) : NULL;
-}
-
-/* Whether a verb would take the value; says why not. */
-static bool setting_fits(const struct shell *shell, const struct setting *setting, char *value)
-{
-    struct error error = {.status = ERROR_USAGE};
-    struct arguments arguments = {0};
-    struct request like = *shell->request;
-    char flag[64], *words[] = {flag, value, NULL};
-    snprintf(flag, sizeof flag, "%s", setting->flag);
-    if (*value == '\0' || setting->id == FLAG_NO_INLINES)
-        return true;
-    bool ok = arguments_parse(&arguments, commands_find("top"), words, &error) &&
-              (setting->id != FLAG_METRIC || request_metric(&like, value, &error));
-    arguments_free(&arguments);
-    if (!ok)
-        terminal_error(&error);
-    return ok;
-}
-
-static void settings_show(const struct shell *shell)
-{
+    const struct profile *profile = shell->request->profile;
+    const char *name = profile_text(profile, profile->program);
+    const char *unit = "";
+    unsigned type = profile->default_type;
+    double sum = 0;
+    char value[32] = "", program[64];
+    if (*name == '\0')
+        name = shell->request->name;
+    snprintf(program, sizeof program, "%s", name_base(name));
+    terminal_clean(program, strlen(program));
     for (size_t i = 0; i < shell->settings_count; i++)
-        printf("%s=%s\n", shell->settings[i].flag + 2,
-               shell->settings[i].value ? shell->settings[i].value : "");
-}
-
-/* `name=value`, and the words of pprof's shell that are settings by themselves. */
-static bool setting_take(struct shell *shell, char **words)
-{
-    static const char *const alone[][3] = {
-        {"cum", "sort", "total"},         {"flat", "sort", "self"}, {"functions", "by", "function"},
-        {"lines", "by", "line"},          {"files", "by", "file"},  {"addresses", "by", "address"},
-        {"noinlines", "no-inlines", "1"},
-    };
-    size_t length = strcspn(words[0], "=");
-    if (words[0][length] == '=') {
-        struct setting *setting = setting_find(shell, words[0], length);
-        if (!setting) {
-            fprintf(stderr, "no setting '%.*s'; 'set' lists the settings\n", (int)length, words[0]);
-            return true;
+        if (shell->settings[i].id == FLAG_METRIC && shell->settings[i].value) {
+            struct error ignored;
+            struct request other = *shell->request;
+            if (request_metric(&other, shell->settings[i].value, &ignored))
+                type = other.options.type;
         }
-        char *value = words[0] + length + 1;
-        if (*value == '\0' && words[1])
-            value = words[1];
-        if (setting_fits(shell, setting, value))
-            setting_set(shell, setting->flag + 2, value);
-        return true;
+    if (type < profile->types) {
+        const char *of_type = profile_text(profile, profile->type[type].name);
+        for (size_t i = 0; i < profile->samples.count; i++)
+            sum += (double)profile->samples.values[type][i];
+        style_value(value, sum, profile_text(profile, profile->type[type].unit));
+        unit = strncmp(of_type, "inuse", 5) == 0   ? "live "
+               : strncmp(of_type, "alloc", 5) == 0 ? "alloc "
+               : strncmp(of_type, "peak", 4) == 0  ? "peak "
+                                                   : "";
     }
-    for (size_t i = 0; i < COUNT_OF(alone) && !words[1]; i++)
-        if (strcmp(words[0], alone[i][0]) == 0) {
-            setting_set(shell, alone[i][1], alone[i][2]);
-            return true;
-        }
-    return false;
-}
-
-/* The flags of the settings, then the user's words. `top20` has become top and --rows 20. */
-static char **command_words(const struct shell *shell, const struct command *command, char **words,
-                            const char *rows)
-{
-    size_t count = 0, max = 2 * SETTINGS_MAX + 8;
-    while (words[count])
-        count++;
-    char **all = calloc(count + max, sizeof *all);
-    size_t at = 0;
-    bool profile = strncmp(command->operands, "PROFILE", 7) == 0;
-    if (!all)
-        return NULL;
-    for (size_t i = 0; i < shell->settings_count && profile; i++) {
-        if (!shell->settings[i].value)
-            continue;
-        all[at++] = (char *)(uintptr_t)shell->settings[i].flag;
-        if (shell->settings[i].id != FLAG_NO_INLINES)
-            all[at++] = shell->settings[i].value;
-    }
-    if (rows && profile) {
-        all[at++] = "--rows";
-        all[at++] = (char *)(uintptr_t)rows;
-    }
-    for (size_t i = 0; i < count; i++) {
-        bool number = profile && !rows && words[i][0] &&
-                      words[i][strspn(words[i], "0123456789")] == '\0' &&
-                      (i == 0 || words[i - 1][0] != '-');
-        if (number) /* `top 20` */
-            all[at++] = "--rows";
-        all[at++] = words[i];
-    }
-    return all;
-}
-
-/* Where a command's output goes, and what was there before. */
-struct diversion {
-    FILE *file, *pipe;
-    int input, output; /* descriptors 0 and 1 of the shell */
-    struct sigaction closed;
-};
-
-static void nothing_done(int signal)
-{
-    (void)signal;
-}
-
-/* Standard output as the line says; our lines are not the command's input. A pipe that is closed
- * early is an error of writing, which ends nothing; the handler is not inherited by programs. */
-static bool divert_start(struct diversion *divert, const struct shell_words *line)
-{
-    const struct sigaction closed = {.sa_handler = nothing_done};
-    *divert = (struct diversion){.input = -1, .output = -1};
-    if (line->file) {
-        divert->file = output_open(line->file, line->append);
-        if (!divert->file) {
-            fprintf(stderr, "%s can't be written: %s\n", line->file, strerror(errno));
-            return false;
-        }
-    }
-    divert->pipe = line->pipe ? popen(line->pipe, "we") : NULL;
-    if (line->pipe && !divert->pipe) {
-        fprintf(stderr, "%s can't be started: %s\n", line->pipe, strerror(errno));
-        if (divert->file)
-            fclose(divert->file);
-        return false;
-    }
-    sigaction(SIGPIPE, &closed, &divert->closed);
-    divert->output = fcntl(1, F_DUPFD_CLOEXEC, 3);
-    FILE *to = divert->pipe ? divert->pipe : divert->file;
-    if (to)
-        dup2(fileno(to), 1);
-    int nothing = isatty(0) ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (nothing >= 0) {
-        divert->input = fcntl(0, F_DUPFD_CLOEXEC, 3);
-        dup2(nothing, 0);
-        close(nothing);
-    }
-    return true;
-}
-
-static void descriptor_restore(int kept, int descriptor)
-{
-    if (kept < 0)
-        return;
-    dup2(kept, descriptor);
-    close(kept);
-}
-
-static void divert_end(struct diversion *divert)
-{
-    fflush(stdout);
-    __fpurge(stdout); /* what can't be written is not for the next command */
-    clearerr(stdout);
-    descriptor_restore(divert->output, 1);
-    descriptor_restore(divert->input, 0);
-    if (divert->pipe)
-        pclose(divert->pipe);
-    if (divert->file)
-        fclose(divert->file);
-    sigaction(SIGPIPE, &divert->closed, NULL);
-}
-
-/* The command with its words; false: *error says why. */
-static bool command_run(const struct shell *shell, const struct command *command, char **words,
-                        struct error *error)
-{
-    struct arguments arguments = {0};
-    struct error ending;
-    bool ok = arguments_parse(&arguments, command, words, error);
-    arguments.session = shell->request->of;
-    if (ok && arguments.help)
-        help_command(command);
-    else if (ok)
-        ok = command->run(&arguments, error) || error->status == ERROR_FOUND;
-    ok = ok && output_whole(error);
-    progress_end();
-    ok = terminal_end(ok ? error : &ending) && ok; /* the pager, in any case */
-    arguments_free(&arguments);
-    if (!ok && error->status == ERROR_USAGE && error->hint[0] == '\0')
-        error_hint(error, "help %s", command->verb);
-    return ok;
-}
-
-/* Asks the session. */
-static void command_ask(const struct shell *shell, const struct command *command, char **words,
-                        const struct shell_words *line)
-{
-    struct error error = {.status = ERROR_USAGE};
-    struct diversion divert;
-    bool quiet = terminal_is_quiet();
-    fflush(stdout);
-    terminal_resume();
-    if (!divert_start(&divert, line))
-        return;
-    shortage_forget();
-    terminal_start(); /* for this output */
-    if (quiet)
-        terminal_quiet();
-    bool ok = command_run(shell, command, words, &error);
-    bool stopped = terminal_is_stopped();
-    if (stopped)
-        fputc('\n', stderr);
-    else if (!ok)
-        terminal_error(&error);
-    divert_end(&divert);
-    terminal_start();
-    if (quiet)
-        terminal_quiet();
-}
-
-/* In a child, whose end is the end of the command. */
-static void command_start(const struct shell *shell, const struct command *command, char **words,
-                          const struct shell_words *line)
-{
-    struct error error = {.status = ERROR_USAGE};
-    struct diversion divert;
-    int status = 0;
-    fflush(stdout);
-    fflush(stderr);
-    pid_t child = fork();
-    if (child < 0) {
-        fprintf(stderr, "the command can't be started: %s\n", strerror(errno));
-        return;
-    }
-    if (child == 0) {
-        signal(SIGINT, SIG_DFL);
-        if (!divert_start(&divert, line))
-            _exit(ERROR_INPUT);
-        signal(SIGPIPE, SIG_DFL);
-        terminal_start();
-        bool ok = command_run(shell, command, words, &error);
-        if (!ok)
-            terminal_error(&error);
-        divert_end(&divert);
-        _exit(ok ? 0 : (int)error.status);
-    }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
-        fputc('\n', stderr);
-    else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE) /* of `ps | head` */
-        fprintf(stderr, "the command was ended by %s\n", strsignal(WTERMSIG(status)));
-}
-
-/* The verb of a word, and the number behind it: top20. */
-static const struct command *command_find(char *word, char **rows)
-{
-    const struct command *command = commands_find(word);
-    size_t length = strlen(word);
-    *rows = NULL;
-    while (!command && length > 1 && isdigit((unsigned char)word[length - 1]))
-        length--;
-    if (!command && word[length] != '\0') {
-        char digit = word[length];
-        word[length] = '\0';
-        command = commands_find(word);
-        word[length] = digit;
-        *rows = word + length;
-    }
-    return command;
-}
-
-/* The commands that have an answer about the profile that is open, and what is of this place. */
-static void help_here(void)
-{
-    enum { WIDTH = 16 };
-    static const char *const ways[][2] = {
-        {"WORD -WORD", "after a command: keep stacks that match WORD, leave out the others"},
-        {"focus=RE", "applies to all following commands; focus= ends it, set lists the "
-                     "settings"},
-        {"top5", "20 rows"},
-        {"... > FILE", "write to a file; ... | PROGRAM pipes to a program"},
-        {"help COMMAND", "explain a command; help -a also lists commands without a profile"},
-        {"quit", "or the end of input"},
-    };
-    for (size_t i = 0; i < commands_count; i++)
-        if (strncmp(commands[i].operands, "PROFILE", 7) == 0 &&
-            strcmp(commands[i].verb, "shell") != 0)
-            terminal_row(stdout, commands[i].verb, commands[i].brief, WIDTH);
-    putchar('\n');
-    for (size_t i = 0; i < COUNT_OF(ways); i++)
-        terminal_row(stdout, ways[i][0], ways[i][1], WIDTH);
-    fflush(stdout);
+    char *space = strchr(value, ' ');
+    if (space && strchr("KMGTP", space[1]) && space[1])
+        snprintf(space, 3, "%c", space[1]);
+    snprintf(prompt, size, "memoir:%s %s%s> ", program, unit, value);
 }
 
 static void line_run(struct shell *shell, struct shell_words *line)
@@ -405,83 +208,305 @@ static void line_run(struct shell *shell, struct shell_words *line)
     free(all);
 }
 
-/* memoir:a.out live 1.3G> */
-static void prompt_make(const struct shell *shell, char *prompt, size_t size)
+static void settings_show(const struct shell *shell)
 {
-    const struct profile *profile = shell->request->profile;
-    const char *name = profile_text(profile, profile->program);
-    const char *unit = "";
-    unsigned type = profile->default_type;
-    double sum = 0;
-    char value[32] = "", program[64];
-    if (*name == '\0')
-        name = shell->request->name;
-    snprintf(program, sizeof program, "%s", name_base(name));
-    terminal_clean(program, strlen(program));
     for (size_t i = 0; i < shell->settings_count; i++)
-        if (shell->settings[i].id == FLAG_METRIC && shell->settings[i].value) {
-            struct error ignored;
-            struct request other = *shell->request;
-            if (request_metric(&other, shell->settings[i].value, &ignored))
-                type = other.options.type;
+        printf("%s=%s\n", shell->settings[i].flag + 2,
+               shell->settings[i].value ? shell->settings[i].value : "");
+}
+
+/* `name=value`, and the words of pprof's shell that are settings by themselves. */
+static bool setting_take(struct shell *shell, char **words)
+{
+    static const char *const alone[][3] = {
+        {"cum", "sort", "total"},         {"flat", "sort", "self"}, {"functions", "by", "function"},
+        {"lines", "by", "line"},          {"files", "by", "file"},  {"addresses", "by", "address"},
+        {"noinlines", "no-inlines", "1"},
+    };
+    size_t length = strcspn(words[0], "=");
+    if (words[0][length] == '=') {
+        struct setting *setting = setting_find(shell, words[0], length);
+        if (!setting) {
+            fprintf(stderr, "no setting '%.*s'; 'set' lists the settings\n", (int)length, words[0]);
+            return true;
         }
-    if (type < profile->types) {
-        const char *of_type = profile_text(profile, profile->type[type].name);
-        for (size_t i = 0; i < profile->samples.count; i++)
-            sum += (double)profile->samples.values[type][i];
-        style_value(value, sum, profile_text(profile, profile->type[type].unit));
-        unit = strncmp(of_type, "inuse", 5) == 0   ? "live "
-               : strncmp(of_type, "alloc", 5) == 0 ? "alloc "
-               : strncmp(of_type, "peak", 4) == 0  ? "peak "
-                                                   : "";
+        char *value = words[0] + length + 1;
+        if (*value == '\0' && words[1])
+            value = words[1];
+        if (setting_fits(shell, setting, value))
+            setting_set(shell, setting->flag + 2, value);
+        return true;
     }
-    char *space = strchr(value, ' ');
-    if (space && strchr("KMGTP", space[1]) && space[1])
-        snprintf(space, 3, "%c", space[1]);
-    snprintf(prompt, size, "memoir:%s %s%s> ", program, unit, value);
+    for (size_t i = 0; i < COUNT_OF(alone) && !words[1]; i++)
+        if (strcmp(words[0], alone[i][0]) == 0) {
+            setting_set(shell, alone[i][1], alone[i][2]);
+            return true;
+        }
+    return false;
 }
 
-static void interrupted(int signal)
+static struct setting *setting_find(struct shell *shell, const char *name, size_t length)
 {
-    (void)signal;
-    terminal_stop();
-    shell_line_interrupt();
-}
-
-static bool shell_render(struct request *request, struct error *error)
-{
-    struct shell shell = {.request = request};
-    struct sigaction action = {.sa_handler = interrupted}, before;
-    char prompt[160];
-    (void)error;
-    for (size_t i = 0; i < commands_flags_count && shell.settings_count < SETTINGS_MAX; i++)
-        if (is_setting(&commands_flags[i]))
-            shell.settings[shell.settings_count++] =
-                (struct setting){commands_flags[i].id, commands_flags[i].name, NULL};
-    sigaction(SIGINT, &action, &before);
-    shell_line_start(request->profile);
-    while (!shell.ended) {
-        struct shell_words line;
-        prompt_make(&shell, prompt, sizeof prompt);
-        char *text = shell_line_read(prompt);
-        if (!text)
+    static const char *const also[][2] = {
+        {"sample_index", "metric"}, {"nodecount", "rows"},     {"n", "rows"},
+        {"granularity", "by"},      {"tagfocus", "tag-focus"}, {"tagignore", "tag-ignore"},
+        {"show_from", "from"},      {"prune_from", "prune"},
+    };
+    for (size_t i = 0; i < COUNT_OF(also); i++)
+        if (strlen(also[i][0]) == length && memcmp(also[i][0], name, length) == 0) {
+            name = also[i][1];
+            length = strlen(name);
             break;
-        if (!shell_words_split(&line, text))
-            fprintf(stderr, "%s\n", line.error);
-        else
-            line_run(&shell, &line);
-        shell_words_free(&line);
-        free(text);
+        }
+    for (size_t i = 0; i < shell->settings_count; i++) {
+        const char *flag = shell->settings[i].flag + 2;
+        if (strlen(flag) == length && memcmp(flag, name, length) == 0)
+            return &shell->settings[i];
     }
-    shell_line_end();
-    sigaction(SIGINT, &before, NULL);
-    for (size_t i = 0; i < shell.settings_count; i++)
-        free(shell.settings[i].value);
+    return NULL;
+}
+
+/* Whether a verb would take the value; says why not. */
+static bool setting_fits(const struct shell *shell, const struct setting *setting, char *value)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct arguments arguments = {0};
+    struct request like = *shell->request;
+    char flag[64], *words[] = {flag, value, NULL};
+    snprintf(flag, sizeof flag, "%s", setting->flag);
+    if (*value == '\0' || setting->id == FLAG_NO_INLINES)
+        return true;
+    bool ok = arguments_parse(&arguments, commands_find("top"), words, &error) &&
+              (setting->id != FLAG_METRIC || request_metric(&like, value, &error));
+    arguments_free(&arguments);
+    if (!ok)
+        terminal_error(&error);
+    return ok;
+}
+
+static void setting_set(struct shell *shell, const char *name, const char *value)
+{
+    struct setting *setting = setting_find(shell, name, strlen(name));
+    if (!setting)
+        return;
+    free(setting->value);
+    setting->value = *value ? strdup(value) : NULL;
+}
+
+/* The commands that have an answer about the profile that is open, and what is of this place. */
+static void help_here(void)
+{
+    enum { WIDTH = 16 };
+    static const char *const ways[][2] = {
+        {"WORD -WORD", "after a command: keep stacks that match WORD, leave out the others"},
+        {"focus=RE", "applies to all following commands; focus= ends it, set lists the "
+                     "settings"},
+        {"top5", "20 rows"},
+        {"... > FILE", "write to a file; ... | PROGRAM pipes to a program"},
+        {"help COMMAND", "explain a command; help -a also lists commands without a profile"},
+        {"quit", "or the end of input"},
+    };
+    for (size_t i = 0; i < commands_count; i++)
+        if (strncmp(commands[i].operands, "PROFILE", 7) == 0 &&
+            strcmp(commands[i].verb, "shell") != 0)
+            terminal_row(stdout, commands[i].verb, commands[i].brief, WIDTH);
+    putchar('\n');
+    for (size_t i = 0; i < COUNT_OF(ways); i++)
+        terminal_row(stdout, ways[i][0], ways[i][1], WIDTH);
+    fflush(stdout);
+}
+
+/* The verb of a word, and the number behind it: top20. */
+static const struct command *command_find(char *word, char **rows)
+{
+    const struct command *command = commands_find(word);
+    size_t length = strlen(word);
+    *rows = NULL;
+    while (!command && length > 1 && isdigit((unsigned char)word[length - 1]))
+        length--;
+    if (!command && word[length] != '\0') {
+        char digit = word[length];
+        word[length] = '\0';
+        command = commands_find(word);
+        word[length] = digit;
+        *rows = word + length;
+    }
+    return command;
+}
+
+/* The flags of the settings, then the user's words. `top20` has become top and --rows 20. */
+static char **command_words(const struct shell *shell, const struct command *command, char **words,
+                            const char *rows)
+{
+    size_t count = 0, max = 2 * SETTINGS_MAX + 8;
+    while (words[count])
+        count++;
+    char **all = calloc(count + max, sizeof *all);
+    size_t at = 0;
+    bool profile = strncmp(command->operands, "PROFILE", 7) == 0;
+    if (!all)
+        return NULL;
+    for (size_t i = 0; i < shell->settings_count && profile; i++) {
+        if (!shell->settings[i].value)
+            continue;
+        all[at++] = (char *)(uintptr_t)shell->settings[i].flag;
+        if (shell->settings[i].id != FLAG_NO_INLINES)
+            all[at++] = shell->settings[i].value;
+    }
+    if (rows && profile) {
+        all[at++] = "--rows";
+        all[at++] = (char *)(uintptr_t)rows;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool number = profile && !rows && words[i][0] &&
+                      words[i][strspn(words[i], "0123456789")] == '\0' &&
+                      (i == 0 || words[i - 1][0] != '-');
+        if (number) /* `top 20` */
+            all[at++] = "--rows";
+        all[at++] = words[i];
+    }
+    return all;
+}
+
+/* Asks the session. */
+static void command_ask(const struct shell *shell, const struct command *command, char **words,
+                        const struct shell_words *line)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct diversion divert;
+    bool quiet = terminal_is_quiet();
+    fflush(stdout);
+    terminal_resume();
+    if (!divert_start(&divert, line))
+        return;
+    shortage_forget();
+    terminal_start(); /* for this output */
+    if (quiet)
+        terminal_quiet();
+    bool ok = command_run(shell, command, words, &error);
+    bool stopped = terminal_is_stopped();
+    if (stopped)
+        fputc('\n', stderr);
+    else if (!ok)
+        terminal_error(&error);
+    divert_end(&divert);
+    terminal_start();
+    if (quiet)
+        terminal_quiet();
+}
+
+/* Standard output as the line says; our lines are not the command's input. A pipe that is closed
+ * early is an error of writing, which ends nothing; the handler is not inherited by programs. */
+static bool divert_start(struct diversion *divert, const struct shell_words *line)
+{
+    const struct sigaction closed = {.sa_handler = nothing_done};
+    *divert = (struct diversion){.input = -1, .output = -1};
+    if (line->file) {
+        divert->file = output_open(line->file, line->append);
+        if (!divert->file) {
+            fprintf(stderr, "%s can't be written: %s\n", line->file, strerror(errno));
+            return false;
+        }
+    }
+    divert->pipe = line->pipe ? popen(line->pipe, "we") : NULL;
+    if (line->pipe && !divert->pipe) {
+        fprintf(stderr, "%s can't be started: %s\n", line->pipe, strerror(errno));
+        if (divert->file)
+            fclose(divert->file);
+        return false;
+    }
+    sigaction(SIGPIPE, &closed, &divert->closed);
+    divert->output = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    FILE *to = divert->pipe ? divert->pipe : divert->file;
+    if (to)
+        dup2(fileno(to), 1);
+    int nothing = isatty(0) ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) {
+        divert->input = fcntl(0, F_DUPFD_CLOEXEC, 3);
+        dup2(nothing, 0);
+        close(nothing);
+    }
     return true;
 }
 
-bool verb_shell(const struct arguments *arguments, struct error *error)
+static void nothing_done(int signal)
 {
-    static const struct answer answer = {.viewless = true, .render = shell_render};
-    return session_ask(arguments, &answer, NULL, error);
+    (void)signal;
+}
+
+/* The command with its words; false: *error says why. */
+static bool command_run(const struct shell *shell, const struct command *command, char **words,
+                        struct error *error)
+{
+    struct arguments arguments = {0};
+    struct error ending;
+    bool ok = arguments_parse(&arguments, command, words, error);
+    arguments.session = shell->request->of;
+    if (ok && arguments.help)
+        help_command(command);
+    else if (ok)
+        ok = command->run(&arguments, error) || error->status == ERROR_FOUND;
+    ok = ok && output_whole(error);
+    progress_end();
+    ok = terminal_end(ok ? error : &ending) && ok; /* the pager, in any case */
+    arguments_free(&arguments);
+    if (!ok && error->status == ERROR_USAGE && error->hint[0] == '\0')
+        error_hint(error, "help %s", command->verb);
+    return ok;
+}
+
+static void divert_end(struct diversion *divert)
+{
+    fflush(stdout);
+    __fpurge(stdout); /* what can't be written is not for the next command */
+    clearerr(stdout);
+    descriptor_restore(divert->output, 1);
+    descriptor_restore(divert->input, 0);
+    if (divert->pipe)
+        pclose(divert->pipe);
+    if (divert->file)
+        fclose(divert->file);
+    sigaction(SIGPIPE, &divert->closed, NULL);
+}
+
+static void descriptor_restore(int kept, int descriptor)
+{
+    if (kept < 0)
+        return;
+    dup2(kept, descriptor);
+    close(kept);
+}
+
+/* In a child, whose end is the end of the command. */
+static void command_start(const struct shell *shell, const struct command *command, char **words,
+                          const struct shell_words *line)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct diversion divert;
+    int status = 0;
+    fflush(stdout);
+    fflush(stderr);
+    pid_t child = fork();
+    if (child < 0) {
+        fprintf(stderr, "the command can't be started: %s\n", strerror(errno));
+        return;
+    }
+    if (child == 0) {
+        signal(SIGINT, SIG_DFL);
+        if (!divert_start(&divert, line))
+            _exit(ERROR_INPUT);
+        signal(SIGPIPE, SIG_DFL);
+        terminal_start();
+        bool ok = command_run(shell, command, words, &error);
+        if (!ok)
+            terminal_error(&error);
+        divert_end(&divert);
+        _exit(ok ? 0 : (int)error.status);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+        fputc('\n', stderr);
+    else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE) /* of `ps | head` */
+        fprintf(stderr, "the command was ended by %s\n", strsignal(WTERMSIG(status)));
 }

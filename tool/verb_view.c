@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs that are a profile, a view and one report: top, peak, ... */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tool/command/command.h"
 #include "tool/render_picture.h"
 #include "tool/report/text/text.h"
@@ -7,15 +10,38 @@
 #include "tool/suggest.h"
 #include "tool/terminal/terminal.h"
 
-#include <stdlib.h>
-#include <string.h>
+static void top_adjust(struct request *request);
+static bool is_verbose(const struct request *request);
+static void top_next(const struct request *request);
+static void name_plain(char *text, size_t size, const char *name);
+static void tree_adjust(struct request *request);
+static void traces_adjust(struct request *request);
+static void peek_adjust(struct request *request);
+static bool peek_render(struct request *request, struct error *error);
+static void list_adjust(struct request *request);
+static bool list_render(struct request *request, struct error *error);
 
-/* As much of a name as a shell takes for nothing else: what is printed may be copied. */
-static void name_plain(char *text, size_t size, const char *name)
+bool verb_top(const struct arguments *arguments, struct error *error)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.";
-    name += name[0] == '~';
-    snprintf(text, size, "%.*s", (int)strspn(name, plain), name);
+    static const struct answer answer = {.moment = true,
+                                         .draw = picture_write,
+                                         .adjust = top_adjust,
+                                         .report = report_top,
+                                         .next = top_next};
+    return session_ask(arguments, &answer, NULL, error);
+}
+
+static void top_adjust(struct request *request)
+{
+    const struct arguments *arguments = request->arguments;
+    bool json = arguments_value(arguments, FLAG_JSON) || arguments_value(arguments, FLAG_OUTPUT);
+    request->options.rows_only = !is_verbose(request) && !json;
+    request->options.apart = is_verbose(request) || json;
+}
+
+static bool is_verbose(const struct request *request)
+{
+    return arguments_value(request->arguments, FLAG_VERBOSE) != NULL;
 }
 
 /* The next commands, about the row that has the most. */
@@ -42,32 +68,12 @@ static void top_next(const struct request *request)
     free(rows);
 }
 
-static bool is_verbose(const struct request *request)
+/* As much of a name as a shell takes for nothing else: what is printed may be copied. */
+static void name_plain(char *text, size_t size, const char *name)
 {
-    return arguments_value(request->arguments, FLAG_VERBOSE) != NULL;
-}
-
-static void top_adjust(struct request *request)
-{
-    const struct arguments *arguments = request->arguments;
-    bool json = arguments_value(arguments, FLAG_JSON) || arguments_value(arguments, FLAG_OUTPUT);
-    request->options.rows_only = !is_verbose(request) && !json;
-    request->options.apart = is_verbose(request) || json;
-}
-
-static void traces_adjust(struct request *request)
-{
-    request->options.apart = is_verbose(request);
-}
-
-bool verb_top(const struct arguments *arguments, struct error *error)
-{
-    static const struct answer answer = {.moment = true,
-                                         .draw = picture_write,
-                                         .adjust = top_adjust,
-                                         .report = report_top,
-                                         .next = top_next};
-    return session_ask(arguments, &answer, NULL, error);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.";
+    name += name[0] == '~';
+    snprintf(text, size, "%.*s", (int)strspn(name, plain), name);
 }
 
 bool verb_peak(const struct arguments *arguments, struct error *error)
@@ -82,11 +88,6 @@ bool verb_peak(const struct arguments *arguments, struct error *error)
     return session_ask(arguments, &answer, NULL, error);
 }
 
-static void tree_adjust(struct request *request)
-{
-    request->options.once = request->options.by == VIEW_FUNCTION;
-}
-
 bool verb_tree(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {
@@ -94,11 +95,21 @@ bool verb_tree(const struct arguments *arguments, struct error *error)
     return session_ask(arguments, &answer, NULL, error);
 }
 
+static void tree_adjust(struct request *request)
+{
+    request->options.once = request->options.by == VIEW_FUNCTION;
+}
+
 bool verb_traces(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {
         .moment = true, .draw = picture_write, .adjust = traces_adjust, .report = report_traces};
     return session_ask(arguments, &answer, NULL, error);
+}
+
+static void traces_adjust(struct request *request)
+{
+    request->options.apart = is_verbose(request);
 }
 
 bool verb_page(const struct arguments *arguments, struct error *error)
@@ -109,6 +120,13 @@ bool verb_page(const struct arguments *arguments, struct error *error)
 }
 
 /* ---- verbs about one function ----------------------------------------------------------- */
+
+bool verb_peek(const struct arguments *arguments, struct error *error)
+{
+    static const struct answer answer = {
+        .moment = true, .function = true, .adjust = peek_adjust, .render = peek_render};
+    return session_ask(arguments, &answer, NULL, error);
+}
 
 static void peek_adjust(struct request *request)
 {
@@ -126,10 +144,12 @@ static bool peek_render(struct request *request, struct error *error)
     return request_close(request, ok, error);
 }
 
-bool verb_peek(const struct arguments *arguments, struct error *error)
+bool verb_list(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {
-        .moment = true, .function = true, .adjust = peek_adjust, .render = peek_render};
+        .moment = true, .function = true, .adjust = list_adjust, .render = list_render};
+    if (arguments_value(arguments, FLAG_ASM))
+        return verb_disasm(arguments, error);
     return session_ask(arguments, &answer, NULL, error);
 }
 
@@ -148,13 +168,4 @@ static bool list_render(struct request *request, struct error *error)
     bool ok = report_list(&request->view, request->rest[0], folders, &request->style, &reason) ||
               suggest_refuse(request, reason.text, error);
     return request_close(request, ok, error);
-}
-
-bool verb_list(const struct arguments *arguments, struct error *error)
-{
-    static const struct answer answer = {
-        .moment = true, .function = true, .adjust = list_adjust, .render = list_render};
-    if (arguments_value(arguments, FLAG_ASM))
-        return verb_disasm(arguments, error);
-    return session_ask(arguments, &answer, NULL, error);
 }

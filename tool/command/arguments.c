@@ -7,11 +7,11 @@
  */
 #include "tool/command/arguments.h"
 
-#include "base/nearest.h"
-#include "tool/terminal/terminal.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/nearest.h"
+#include "tool/terminal/terminal.h"
 
 static bool flag_take(struct arguments *arguments, char ***words, struct error *error);
 static const struct command_flag *flag_find(const struct command *command, const char *name,
@@ -24,17 +24,9 @@ static bool is_pattern(const struct arguments *arguments, const char *word);
 static bool operands_check(const struct arguments *arguments, struct error *error);
 static bool flags_agree(const struct arguments *arguments, struct error *error);
 
-/* Whether `words`, joined by '|', has the word; the index tells which. */
-static bool words_have(const char *words, const char *word, unsigned *index)
-{
-    for (*index = 0; *words; ++*index) {
-        size_t length = strcspn(words, "|");
-        if (strlen(word) == length && memcmp(words, word, length) == 0)
-            return true;
-        words += length + (words[length] == '|');
-    }
-    return false;
-}
+static const char *flag_long(const struct command *command, const char *word);
+static bool words_have(const char *words, const char *word, unsigned *index);
+static bool is_number(const char *text);
 
 bool arguments_parse(struct arguments *arguments, const struct command *command, char **words,
                      struct error *error)
@@ -77,31 +69,11 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
     return arguments->help || (operands_check(arguments, error) && flags_agree(arguments, error));
 }
 
-void arguments_free(struct arguments *arguments)
+/* Flags win. */
+static bool is_pattern(const struct arguments *arguments, const char *word)
 {
-    free(arguments->flags);
-    arguments->flags = NULL;
-}
-
-const char *arguments_value(const struct arguments *arguments, enum flag_id flag)
-{
-    for (size_t i = arguments->flags_count; i > 0; i--) {
-        const struct arguments_flag *found = &arguments->flags[i - 1];
-        if (found->flag && found->flag->id == flag)
-            return found->value ? found->value : "";
-    }
-    return NULL;
-}
-
-unsigned arguments_choice(const struct arguments *arguments, enum flag_id flag, unsigned otherwise)
-{
-    unsigned index = otherwise;
-    for (size_t i = arguments->flags_count; i > 0; i--) {
-        const struct arguments_flag *found = &arguments->flags[i - 1];
-        if (found->flag && found->flag->id == flag)
-            return words_have(found->flag->argument, found->value, &index) ? index : otherwise;
-    }
-    return otherwise;
+    return commands_reads(arguments->command) && arguments->operands_count > 0 && word[1] != '-' &&
+           flag_long(arguments->command, word) == word;
 }
 
 /* The long name of a short flag that the command has, or the word itself. */
@@ -117,11 +89,16 @@ static const char *flag_long(const struct command *command, const char *word)
     return word;
 }
 
-/* Flags win. */
-static bool is_pattern(const struct arguments *arguments, const char *word)
+static const struct command_flag *flag_find(const struct command *command, const char *name,
+                                            size_t length)
 {
-    return commands_reads(arguments->command) && arguments->operands_count > 0 && word[1] != '-' &&
-           flag_long(arguments->command, word) == word;
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        if (commands_flag_of(flag, command->verb, true) && strlen(flag->name) == length &&
+            memcmp(flag->name, name, length) == 0)
+            return flag;
+    }
+    return NULL;
 }
 
 /* Takes the flag at *words, with its value, and moves *words behind it. */
@@ -144,49 +121,6 @@ static bool flag_take(struct arguments *arguments, char ***words, struct error *
         ++*words;
     }
     return flag_apply(arguments, flag, value, error);
-}
-
-static const struct command_flag *flag_find(const struct command *command, const char *name,
-                                            size_t length)
-{
-    for (size_t i = 0; i < commands_flags_count; i++) {
-        const struct command_flag *flag = &commands_flags[i];
-        if (commands_flag_of(flag, command->verb, true) && strlen(flag->name) == length &&
-            memcmp(flag->name, name, length) == 0)
-            return flag;
-    }
-    return NULL;
-}
-
-static bool is_number(const char *text)
-{
-    enum { DIGITS_MAX = 9 };
-    size_t digits = strspn(text, "0123456789");
-    return digits > 0 && digits <= DIGITS_MAX && text[digits] == '\0';
-}
-
-static bool flag_apply(struct arguments *arguments, const struct command_flag *flag,
-                       const char *value, struct error *error)
-{
-    unsigned word = 0;
-    if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word)) {
-        error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
-                  flag->argument);
-        return error_hint(error, "memoir help %s", arguments->command->verb);
-    }
-    if (value && strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
-        error_set(error, ERROR_USAGE, "%s can't be '%s': it takes an integer", flag->name, value);
-        return error_hint(error, "memoir help %s", arguments->command->verb);
-    }
-    if (flag->id == FLAG_COLOR)
-        terminal_color((enum terminal_when)word);
-    else if (flag->id == FLAG_QUIET)
-        terminal_quiet();
-    else if (flag->id == FLAG_HELP)
-        arguments->help = true;
-    else
-        arguments->flags[arguments->flags_count++] = (struct arguments_flag){flag, value};
-    return true;
 }
 
 static bool flag_unknown(const struct command *command, const char *word, size_t length,
@@ -215,26 +149,47 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
                           : error_hint(error, "memoir help %s", command->verb);
 }
 
-/* Flags of which the one says what the other denies. */
-static bool flags_agree(const struct arguments *arguments, struct error *error)
+static bool flag_apply(struct arguments *arguments, const struct command_flag *flag,
+                       const char *value, struct error *error)
 {
-    static const struct {
-        enum flag_id one, other;
-        const char *hint;
-    } pairs[] = {
-        {FLAG_JSON, FLAG_CSV, "one format at a time"},
-        {FLAG_EXACT, FLAG_RATE, "--exact is --rate 0"},
-        {FLAG_JSON, FLAG_GITHUB, "one format at a time"},
-        {FLAG_CSV, FLAG_GITHUB, "one format at a time"},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (arguments_value(arguments, pairs[i].one) &&
-            arguments_value(arguments, pairs[i].other)) {
-            error_set(error, ERROR_USAGE, "%s and %s exclude each other",
-                      commands_flag_name(pairs[i].one), commands_flag_name(pairs[i].other));
-            return error_hint(error, "%s", pairs[i].hint);
-        }
+    unsigned word = 0;
+    if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word)) {
+        error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
+                  flag->argument);
+        return error_hint(error, "memoir help %s", arguments->command->verb);
+    }
+    if (value && strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
+        error_set(error, ERROR_USAGE, "%s can't be '%s': it takes an integer", flag->name, value);
+        return error_hint(error, "memoir help %s", arguments->command->verb);
+    }
+    if (flag->id == FLAG_COLOR)
+        terminal_color((enum terminal_when)word);
+    else if (flag->id == FLAG_QUIET)
+        terminal_quiet();
+    else if (flag->id == FLAG_HELP)
+        arguments->help = true;
+    else
+        arguments->flags[arguments->flags_count++] = (struct arguments_flag){flag, value};
     return true;
+}
+
+/* Whether `words`, joined by '|', has the word; the index tells which. */
+static bool words_have(const char *words, const char *word, unsigned *index)
+{
+    for (*index = 0; *words; ++*index) {
+        size_t length = strcspn(words, "|");
+        if (strlen(word) == length && memcmp(words, word, length) == 0)
+            return true;
+        words += length + (words[length] == '|');
+    }
+    return false;
+}
+
+static bool is_number(const char *text)
+{
+    enum { DIGITS_MAX = 9 };
+    size_t digits = strspn(text, "0123456789");
+    return digits > 0 && digits <= DIGITS_MAX && text[digits] == '\0';
 }
 
 static bool operands_check(const struct arguments *arguments, struct error *error)
@@ -271,4 +226,53 @@ static bool operands_check(const struct arguments *arguments, struct error *erro
         return error_set(error, ERROR_USAGE, "%s does not know '%s', it needs one of: %s",
                          command->verb, arguments->operands[0], operands);
     return true;
+}
+
+/* Flags of which the one says what the other denies. */
+static bool flags_agree(const struct arguments *arguments, struct error *error)
+{
+    static const struct {
+        enum flag_id one, other;
+        const char *hint;
+    } pairs[] = {
+        {FLAG_JSON, FLAG_CSV, "one format at a time"},
+        {FLAG_EXACT, FLAG_RATE, "--exact is --rate 0"},
+        {FLAG_JSON, FLAG_GITHUB, "one format at a time"},
+        {FLAG_CSV, FLAG_GITHUB, "one format at a time"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (arguments_value(arguments, pairs[i].one) &&
+            arguments_value(arguments, pairs[i].other)) {
+            error_set(error, ERROR_USAGE, "%s and %s exclude each other",
+                      commands_flag_name(pairs[i].one), commands_flag_name(pairs[i].other));
+            return error_hint(error, "%s", pairs[i].hint);
+        }
+    return true;
+}
+
+void arguments_free(struct arguments *arguments)
+{
+    free(arguments->flags);
+    arguments->flags = NULL;
+}
+
+const char *arguments_value(const struct arguments *arguments, enum flag_id flag)
+{
+    for (size_t i = arguments->flags_count; i > 0; i--) {
+        const struct arguments_flag *found = &arguments->flags[i - 1];
+        if (found->flag && found->flag->id == flag)
+            return found->value ? found->value : "";
+    }
+    return NULL;
+}
+
+unsigned arguments_choice(const struct arguments *arguments, enum flag_id flag, unsigned otherwise)
+{
+    unsigned index = otherwise;
+    for (size_t i = arguments->flags_count; i > 0; i--) {
+        const struct arguments_flag *found = &arguments->flags[i - 1];
+        if (found->flag && found->flag->id == flag)
+            return words_have(found->flag->argument, found->value, &index) ? index : otherwise;
+    }
+    return otherwise;
 }

@@ -2,11 +2,11 @@
 /* The command table as data. */
 #include "tool/command/commands.h"
 
+#include <string.h>
+
 #include "base/compiler.h"
 #include "base/nearest.h"
 #include "tool/profile/write/write.h"
-
-#include <string.h>
 
 const struct command commands[] = {
 #define COMMAND(verb, function, operands, synopsis, brief, details) \

@@ -6,10 +6,10 @@
 #ifndef COMMAND_COMMANDS_H
 #define COMMAND_COMMANDS_H
 
-#include "tool/terminal/terminal.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "tool/terminal/terminal.h"
 
 struct arguments;
 

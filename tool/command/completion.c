@@ -3,13 +3,13 @@
  * `memoir completion`: one script a shell, written from the two tables. Shared by all three: words
  * of operands and flags, keys behind --set, and the values of flags and choices behind `key=`.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "tool/command/arguments.h"
 #include "tool/command/commands.h"
 #include "tool/command/options.h"
 #include "tool/report/report.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static void show_bash(void);
 static void bash_operands(void);

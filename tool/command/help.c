@@ -2,11 +2,11 @@
 /* `memoir help` and `memoir version`: the command table for people. */
 #include "tool/command/help.h"
 
-#include "tool/command/arguments.h"
-#include "tool/terminal/terminal.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "tool/command/arguments.h"
+#include "tool/terminal/terminal.h"
 
 #ifndef MEMOIR_VERSION
 #define MEMOIR_VERSION "unknown"

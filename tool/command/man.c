@@ -6,13 +6,13 @@
  */
 #include "tool/command/man.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "tool/command/arguments.h"
 #include "tool/command/commands.h"
 #include "tool/command/options.h"
 #include "tool/terminal/terminal.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static void show_markdown(void);
 static void markdown_flags(const char *verb);

@@ -2,14 +2,14 @@
 /* `memoir options`: config.def for people, as text, Markdown, JSON and (man.c) roff. */
 #include "tool/command/options.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/config_value.h"
 #include "tool/command/arguments.h"
 #include "tool/command/commands.h"
 #include "tool/command/man.h"
 #include "tool/terminal/terminal.h"
-
-#include <stdio.h>
-#include <string.h>
 
 const struct options_doc options_docs[CONFIG_COUNT] = {
 #define OPTION(key, field, kind, initial, low, high, choices, brief, details) {brief, details},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What `memoir help TOPIC` prints: the rows TOPIC of commands.def. */
+#include <stdio.h>
+#include <string.h>
+
 #include "tool/command/commands.h"
 #include "tool/command/help.h"
 #include "tool/profile/read/read.h"
 #include "tool/profile/write/write.h"
 #include "tool/report/report.h"
 #include "tool/terminal/terminal.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { WORD_WIDTH = 16, ENDING_WIDTH = 24 };
 

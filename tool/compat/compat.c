@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* See tool/compat/compat.h: how the old commands end. */
 #include "tool/compat/compat.h"
-#include "tool/memory/memory.h"
-#include "tool/terminal/terminal.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/memory/memory.h"
+#include "tool/terminal/terminal.h"
 
 void compat_end(int status)
 {

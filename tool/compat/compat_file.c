@@ -11,6 +11,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void head_of_heap(struct compat_head *head, const char *line);
+static void own_file(struct profile *profile, const char *path, uint32_t made, bool always);
+static void own_segment(struct profile *profile, const char *path, const Elf64_Phdr *segment,
+                        uint32_t made, bool always);
+
+struct compat_head compat_head(const char *path)
+{
+    struct compat_head head = {0};
+    char *line = NULL;
+    size_t room = 0;
+    FILE *file = fopen(path, "rbe");
+    int first = file ? getc(file) : EOF;
+    if (first != EOF && isprint(first) && ungetc(first, file) != EOF) {
+        while (getline(&line, &room, file) > 0 && line[0] == '%')
+            if (strncmp(line, "%warn", 5) == 0)
+                fprintf(stderr, "WARNING:%s", line + 5);
+        if (line && strncmp(line, "heap profile:", 13) == 0) {
+            head_of_heap(&head, line);
+        } else if (line && strncmp(line, "heap_v2/", 8) == 0) {
+            head = (struct compat_head){
+                .version = 2, .period = strtod(line + 8, NULL), .threaded = true};
+        }
+    }
+    if (file)
+        fclose(file);
+    free(line);
+    if (!(head.period >= 1) || !isfinite(head.period))
+        head.version = 0;
+    return head;
+}
+
 /* "heap profile: 1: 2 [3: 4] @ heap_v2/524288" */
 static void head_of_heap(struct compat_head *head, const char *line)
 {
@@ -40,30 +71,29 @@ static void head_of_heap(struct compat_head *head, const char *line)
         head->period = 128 * 1024;
 }
 
-struct compat_head compat_head(const char *path)
+/* The first mapping of all is the program's. */
+void compat_own(struct profile *profile, const char *program, const char *library)
 {
-    struct compat_head head = {0};
-    char *line = NULL;
-    size_t room = 0;
+    uint32_t made = profile->mappings.count > 0 ? (uint32_t)profile->mappings.count : 1;
+    own_file(profile, program, made, library[0] != '\0' && made == 1);
+    own_file(profile, library, made, false);
+}
+
+static void own_file(struct profile *profile, const char *path, uint32_t made, bool always)
+{
+    Elf64_Ehdr head;
     FILE *file = fopen(path, "rbe");
-    int first = file ? getc(file) : EOF;
-    if (first != EOF && isprint(first) && ungetc(first, file) != EOF) {
-        while (getline(&line, &room, file) > 0 && line[0] == '%')
-            if (strncmp(line, "%warn", 5) == 0)
-                fprintf(stderr, "WARNING:%s", line + 5);
-        if (line && strncmp(line, "heap profile:", 13) == 0) {
-            head_of_heap(&head, line);
-        } else if (line && strncmp(line, "heap_v2/", 8) == 0) {
-            head = (struct compat_head){
-                .version = 2, .period = strtod(line + 8, NULL), .threaded = true};
-        }
+    if (file && fread(&head, sizeof head, 1, file) == 1 &&
+        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+        head.e_phentsize == sizeof(Elf64_Phdr) && head.e_phoff <= INT64_MAX &&
+        fseek(file, (long)head.e_phoff, SEEK_SET) == 0) {
+        Elf64_Phdr segment;
+        for (unsigned i = 0; i < head.e_phnum && fread(&segment, sizeof segment, 1, file) == 1; i++)
+            if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
+                own_segment(profile, path, &segment, made, always);
     }
     if (file)
         fclose(file);
-    free(line);
-    if (!(head.period >= 1) || !isfinite(head.period))
-        head.version = 0;
-    return head;
 }
 
 /* The code of a segment of a file, at the addresses that the file itself has: of all that is in no
@@ -88,29 +118,4 @@ static void own_segment(struct profile *profile, const char *path, const Elf64_P
             number = profile_mapping(profile, &mapping);
         place->mapping = number;
     }
-}
-
-static void own_file(struct profile *profile, const char *path, uint32_t made, bool always)
-{
-    Elf64_Ehdr head;
-    FILE *file = fopen(path, "rbe");
-    if (file && fread(&head, sizeof head, 1, file) == 1 &&
-        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-        head.e_phentsize == sizeof(Elf64_Phdr) && head.e_phoff <= INT64_MAX &&
-        fseek(file, (long)head.e_phoff, SEEK_SET) == 0) {
-        Elf64_Phdr segment;
-        for (unsigned i = 0; i < head.e_phnum && fread(&segment, sizeof segment, 1, file) == 1; i++)
-            if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
-                own_segment(profile, path, &segment, made, always);
-    }
-    if (file)
-        fclose(file);
-}
-
-/* The first mapping of all is the program's. */
-void compat_own(struct profile *profile, const char *program, const char *library)
-{
-    uint32_t made = profile->mappings.count > 0 ? (uint32_t)profile->mappings.count : 1;
-    own_file(profile, program, made, library[0] != '\0' && made == 1);
-    own_file(profile, library, made, false);
 }

@@ -3,15 +3,15 @@
  * What the shells of the old commands share: lines with history where there is a terminal and
  * libedit, output into a file or a command.
  */
-#include "tool/compat/compat.h"
-#include "tool/terminal/terminal.h"
-
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tool/compat/compat.h"
+#include "tool/terminal/terminal.h"
 
 /* libedit's, looked for once. */
 struct editor {
@@ -20,19 +20,7 @@ struct editor {
     int (*keep)(const char *line);
 };
 
-static void editor_open(struct editor *editor)
-{
-    editor->looked = true;
-    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-        return;
-    void *library = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-    *(void **)&editor->read = dlsym(library, "readline");
-    *(void **)&editor->keep = dlsym(library, "add_history");
-    if (!editor->keep)
-        editor->read = NULL;
-}
+static void editor_open(struct editor *editor);
 
 char *compat_line(const char *prompt, FILE *out)
 {
@@ -61,6 +49,20 @@ char *compat_line(const char *prompt, FILE *out)
             line[kept++] = line[i];
     line[kept] = '\0';
     return line;
+}
+
+static void editor_open(struct editor *editor)
+{
+    editor->looked = true;
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return;
+    void *library = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return;
+    *(void **)&editor->read = dlsym(library, "readline");
+    *(void **)&editor->keep = dlsym(library, "add_history");
+    if (!editor->keep)
+        editor->read = NULL;
 }
 
 bool compat_divert(struct compat_divert *divert, char *line, bool tell)

@@ -5,6 +5,22 @@
 #include <ctype.h>
 #include <string.h>
 
+static void strip_pairs(char *text, char open, char close, bool tail);
+static void strip_type(char *text);
+static bool is_word(char c);
+
+char *compat_short_name(const char *name, bool keep_templates)
+{
+    char *text = strdup(name);
+    if (!text)
+        compat_out_of_memory();
+    strip_pairs(text, '(', ')', true);
+    if (!keep_templates)
+        strip_pairs(text, '<', '>', false);
+    strip_type(text);
+    return text;
+}
+
 /* Takes out what stands between such signs, from the inside out; `tail` behind them as well. */
 static void strip_pairs(char *text, char open, char close, bool tail)
 {
@@ -28,11 +44,6 @@ static void strip_pairs(char *text, char open, char close, bool tail)
     }
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* The type that a function template returns stands before its name, which has a scope. */
 static void strip_type(char *text)
 {
@@ -49,14 +60,7 @@ static void strip_type(char *text)
     }
 }
 
-char *compat_short_name(const char *name, bool keep_templates)
+static bool is_word(char c)
 {
-    char *text = strdup(name);
-    if (!text)
-        compat_out_of_memory();
-    strip_pairs(text, '(', ')', true);
-    if (!keep_templates)
-        strip_pairs(text, '<', '>', false);
-    strip_type(text);
-    return text;
+    return isalnum((unsigned char)c) || c == '_';
 }

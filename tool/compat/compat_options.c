@@ -25,9 +25,46 @@ static const struct option options[COMPAT_OPTIONS] = {
 #undef OPTION
 };
 
-static bool option_of(const struct option *option, enum compat_command command)
+static void start(struct compat_words *words, enum compat_command command, size_t count);
+static bool take(struct compat_words *words, char ***at);
+static int find(enum compat_command command, const char *name, size_t length, bool *off);
+static size_t matches(enum compat_command command, const char *name, size_t length, bool no,
+                      size_t found[COMPAT_OPTIONS]);
+static bool option_of(const struct option *option, enum compat_command command);
+static int compare_options(const void *a, const void *b);
+static bool take_switch(struct compat_words *words, int option, bool off, const char *text);
+static bool take_value(struct compat_words *words, int option, const char *text);
+static bool take_number(struct compat_value *value, char kind, const char *text);
+
+void compat_parse(struct compat_words *words, enum compat_command command, char **arguments)
 {
-    return strchr(option->commands, "JGP"[command]) != NULL;
+    size_t count = 0;
+    bool ok = true;
+    while (arguments[count])
+        count++;
+    start(words, command, count);
+    while (*arguments) {
+        if (strcmp(*arguments, "--") == 0) {
+            arguments++;
+            break;
+        }
+        if ((*arguments)[0] == '-' && (*arguments)[1] != '\0')
+            ok = take(words, &arguments) && ok;
+        else
+            words->operands[words->operands_count++] = *arguments++;
+    }
+    while (*arguments)
+        words->operands[words->operands_count++] = *arguments++;
+    if (words->value[COMPAT_HELP].on && ok) {
+        compat_help(words, stdout);
+        compat_end(0);
+    }
+    if (!ok && command == COMPAT_GO) {
+        compat_help(words, stderr);
+        compat_end(1);
+    }
+    if (!ok)
+        compat_usage(words, "Invalid option(s)");
 }
 
 static void start(struct compat_words *words, enum compat_command command, size_t count)
@@ -45,114 +82,6 @@ static void start(struct compat_words *words, enum compat_command command, size_
     words->value[COMPAT_SECONDS].number = 30;
     words->value[COMPAT_DIVIDE_BY].number = 1;
     words->value[COMPAT_TRIM].on = true;
-}
-
-/* The options whose name begins so; the one of exactly that name is alone. */
-static size_t matches(enum compat_command command, const char *name, size_t length, bool no,
-                      size_t found[COMPAT_OPTIONS])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < COMPAT_OPTIONS; i++) {
-        const char *known = options[i].name;
-        if (!option_of(&options[i], command) || (no && options[i].kind != '!') ||
-            strncasecmp(known, name, length) != 0)
-            continue;
-        if (known[length] == '\0') {
-            found[0] = i;
-            return 1;
-        }
-        if (command != COMPAT_GO)
-            found[count++] = i;
-    }
-    return count;
-}
-
-static int compare_options(const void *a, const void *b)
-{
-    return strcmp(options[*(const size_t *)a].name, options[*(const size_t *)b].name);
-}
-
-/* The option of a name, or -1; *off: it is turned off. What is wrong is said. */
-static int find(enum compat_command command, const char *name, size_t length, bool *off)
-{
-    size_t found[COMPAT_OPTIONS], count = matches(command, name, length, false, found);
-    *off = false;
-    if (count == 0 && command != COMPAT_GO && strncasecmp(name, "no", 2) == 0) {
-        size_t skip = name[2] == '-' ? 3 : 2;
-        if (length > skip)
-            count = matches(command, name + skip, length - skip, true, found);
-        *off = count == 1;
-    }
-    if (count == 1)
-        return (int)found[0];
-    if (command == COMPAT_GO) {
-        fprintf(stderr, "flag provided but not defined: -%.*s\n", (int)length, name);
-    } else if (count == 0) {
-        fprintf(stderr, "Unknown option: %.*s\n", (int)length, name);
-    } else {
-        qsort(found, count, sizeof *found, compare_options);
-        fprintf(stderr, "Option %.*s is ambiguous (", (int)length, name);
-        for (size_t i = 0; i < count; i++)
-            fprintf(stderr, "%s%s", i > 0 ? ", " : "", options[found[i]].name);
-        fputs(")\n", stderr);
-    }
-    return -1;
-}
-
-/* False: the text is no number of that kind. */
-static bool take_number(struct compat_value *value, char kind, const char *text)
-{
-    char *end;
-    value->number = kind == 'i' ? (double)strtol(text, &end, 10) : strtod(text, &end);
-    return end != text && *end == '\0';
-}
-
-static bool take_value(struct compat_words *words, int option, const char *text)
-{
-    struct compat_value *value = &words->value[option];
-    char kind = options[option].kind;
-    value->on = true;
-    value->text = text;
-    if (option == COMPAT_BASE || option == COMPAT_DIFF_BASE) {
-        const char *last[] = {compat_text(words, COMPAT_BASE),
-                              compat_text(words, COMPAT_DIFF_BASE)};
-        words->bases_count = 0; /* the last one counts, in all of them */
-        for (unsigned i = 0; i < 2; i++)
-            if (last[i][0] != '\0')
-                words->bases[words->bases_count++] = last[i];
-        return true;
-    }
-    if ((kind != 'i' && kind != 'f') || take_number(value, kind, text))
-        return true;
-    if (words->command == COMPAT_GO)
-        fprintf(stderr, "invalid value \"%s\" for flag -%s: parse error\n", text,
-                options[option].name);
-    else
-        fprintf(stderr, "Value \"%s\" invalid for option %s (%s expected)\n", text,
-                options[option].name, kind == 'i' ? "number" : "real number");
-    return false;
-}
-
-/* A switch: -name, or of Go's -name=false. */
-static bool take_switch(struct compat_words *words, int option, bool off, const char *text)
-{
-    if (!text) {
-        words->value[option].on = !off;
-        return true;
-    }
-    if (words->command != COMPAT_GO) {
-        fprintf(stderr, "Option %s does not take an argument\n", options[option].name);
-        return false;
-    }
-    bool yes =
-        strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "t") == 0;
-    bool no =
-        strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0 || strcasecmp(text, "f") == 0;
-    if (!yes && !no)
-        fprintf(stderr, "invalid boolean value \"%s\" for -%s: parse error\n", text,
-                options[option].name);
-    words->value[option].on = yes;
-    return yes || no;
 }
 
 /* Takes the option at *at, with its value, and moves *at behind it. */
@@ -186,35 +115,117 @@ static bool take(struct compat_words *words, char ***at)
     return take_value(words, option, text);
 }
 
-void compat_parse(struct compat_words *words, enum compat_command command, char **arguments)
+/* The option of a name, or -1; *off: it is turned off. What is wrong is said. */
+static int find(enum compat_command command, const char *name, size_t length, bool *off)
+{
+    size_t found[COMPAT_OPTIONS], count = matches(command, name, length, false, found);
+    *off = false;
+    if (count == 0 && command != COMPAT_GO && strncasecmp(name, "no", 2) == 0) {
+        size_t skip = name[2] == '-' ? 3 : 2;
+        if (length > skip)
+            count = matches(command, name + skip, length - skip, true, found);
+        *off = count == 1;
+    }
+    if (count == 1)
+        return (int)found[0];
+    if (command == COMPAT_GO) {
+        fprintf(stderr, "flag provided but not defined: -%.*s\n", (int)length, name);
+    } else if (count == 0) {
+        fprintf(stderr, "Unknown option: %.*s\n", (int)length, name);
+    } else {
+        qsort(found, count, sizeof *found, compare_options);
+        fprintf(stderr, "Option %.*s is ambiguous (", (int)length, name);
+        for (size_t i = 0; i < count; i++)
+            fprintf(stderr, "%s%s", i > 0 ? ", " : "", options[found[i]].name);
+        fputs(")\n", stderr);
+    }
+    return -1;
+}
+
+/* The options whose name begins so; the one of exactly that name is alone. */
+static size_t matches(enum compat_command command, const char *name, size_t length, bool no,
+                      size_t found[COMPAT_OPTIONS])
 {
     size_t count = 0;
-    bool ok = true;
-    while (arguments[count])
-        count++;
-    start(words, command, count);
-    while (*arguments) {
-        if (strcmp(*arguments, "--") == 0) {
-            arguments++;
-            break;
+    for (size_t i = 0; i < COMPAT_OPTIONS; i++) {
+        const char *known = options[i].name;
+        if (!option_of(&options[i], command) || (no && options[i].kind != '!') ||
+            strncasecmp(known, name, length) != 0)
+            continue;
+        if (known[length] == '\0') {
+            found[0] = i;
+            return 1;
         }
-        if ((*arguments)[0] == '-' && (*arguments)[1] != '\0')
-            ok = take(words, &arguments) && ok;
-        else
-            words->operands[words->operands_count++] = *arguments++;
+        if (command != COMPAT_GO)
+            found[count++] = i;
     }
-    while (*arguments)
-        words->operands[words->operands_count++] = *arguments++;
-    if (words->value[COMPAT_HELP].on && ok) {
-        compat_help(words, stdout);
-        compat_end(0);
+    return count;
+}
+
+static bool option_of(const struct option *option, enum compat_command command)
+{
+    return strchr(option->commands, "JGP"[command]) != NULL;
+}
+
+static int compare_options(const void *a, const void *b)
+{
+    return strcmp(options[*(const size_t *)a].name, options[*(const size_t *)b].name);
+}
+
+/* A switch: -name, or of Go's -name=false. */
+static bool take_switch(struct compat_words *words, int option, bool off, const char *text)
+{
+    if (!text) {
+        words->value[option].on = !off;
+        return true;
     }
-    if (!ok && command == COMPAT_GO) {
-        compat_help(words, stderr);
-        compat_end(1);
+    if (words->command != COMPAT_GO) {
+        fprintf(stderr, "Option %s does not take an argument\n", options[option].name);
+        return false;
     }
-    if (!ok)
-        compat_usage(words, "Invalid option(s)");
+    bool yes =
+        strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "t") == 0;
+    bool no =
+        strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0 || strcasecmp(text, "f") == 0;
+    if (!yes && !no)
+        fprintf(stderr, "invalid boolean value \"%s\" for -%s: parse error\n", text,
+                options[option].name);
+    words->value[option].on = yes;
+    return yes || no;
+}
+
+static bool take_value(struct compat_words *words, int option, const char *text)
+{
+    struct compat_value *value = &words->value[option];
+    char kind = options[option].kind;
+    value->on = true;
+    value->text = text;
+    if (option == COMPAT_BASE || option == COMPAT_DIFF_BASE) {
+        const char *last[] = {compat_text(words, COMPAT_BASE),
+                              compat_text(words, COMPAT_DIFF_BASE)};
+        words->bases_count = 0; /* the last one counts, in all of them */
+        for (unsigned i = 0; i < 2; i++)
+            if (last[i][0] != '\0')
+                words->bases[words->bases_count++] = last[i];
+        return true;
+    }
+    if ((kind != 'i' && kind != 'f') || take_number(value, kind, text))
+        return true;
+    if (words->command == COMPAT_GO)
+        fprintf(stderr, "invalid value \"%s\" for flag -%s: parse error\n", text,
+                options[option].name);
+    else
+        fprintf(stderr, "Value \"%s\" invalid for option %s (%s expected)\n", text,
+                options[option].name, kind == 'i' ? "number" : "real number");
+    return false;
+}
+
+/* False: the text is no number of that kind. */
+static bool take_number(struct compat_value *value, char kind, const char *text)
+{
+    char *end;
+    value->number = kind == 'i' ? (double)strtol(text, &end, 10) : strtod(text, &end);
+    return end != text && *end == '\0';
 }
 
 bool compat_is_go(char **arguments)

@@ -15,21 +15,21 @@
 #include "base/compiler.h"
 #include "tool/report/picture/picture.h"
 
-/* gv is told how large, and to draw large pictures as they are. */
-static bool start(const struct compat_words *words, const char *viewer, const char *path)
-{
-    char scale[24], *all[5] = {(char *)viewer};
-    size_t count = 1;
-    pid_t child;
-    snprintf(scale, sizeof scale, "--scale=%.0f", words->value[COMPAT_SCALE].number);
-    if (strcmp(viewer, "gv") == 0) {
-        if (words->command != COMPAT_GO)
-            all[count++] = scale;
-        all[count++] = "--noantialias";
-    }
-    all[count] = (char *)path;
-    return posix_spawnp(&child, viewer, NULL, NULL, all, environ) == 0;
-}
+/* Which format, and who shows it; no ending: standard output. */
+static const struct kind {
+    enum compat_option how;
+    const char *format, *ending, *viewer;
+} kinds[] = {{COMPAT_PS, "ps2", "", NULL},
+             {COMPAT_PDF, "pdf", "", NULL},
+             {COMPAT_SVG, "svg", "", NULL},
+             {COMPAT_GIF, "gif", "", NULL},
+             {COMPAT_PNG, "png", "", NULL},
+             {COMPAT_GV, "ps2", ".ps", "gv"},
+             {COMPAT_EVINCE, "pdf", ".pdf", "evince"},
+             {COMPAT_EOG, "svg", ".svg", "eog"},
+             {COMPAT_WEB, "svg", ".svg", NULL}};
+
+static bool start(const struct compat_words *words, const char *viewer, const char *path);
 
 void compat_open(const struct compat_words *words, const char *viewer, const char *path)
 {
@@ -47,19 +47,21 @@ void compat_open(const struct compat_words *words, const char *viewer, const cha
     fputs("Could not load web browser.\n", stderr);
 }
 
-/* Which format, and who shows it; no ending: standard output. */
-static const struct kind {
-    enum compat_option how;
-    const char *format, *ending, *viewer;
-} kinds[] = {{COMPAT_PS, "ps2", "", NULL},
-             {COMPAT_PDF, "pdf", "", NULL},
-             {COMPAT_SVG, "svg", "", NULL},
-             {COMPAT_GIF, "gif", "", NULL},
-             {COMPAT_PNG, "png", "", NULL},
-             {COMPAT_GV, "ps2", ".ps", "gv"},
-             {COMPAT_EVINCE, "pdf", ".pdf", "evince"},
-             {COMPAT_EOG, "svg", ".svg", "eog"},
-             {COMPAT_WEB, "svg", ".svg", NULL}};
+/* gv is told how large, and to draw large pictures as they are. */
+static bool start(const struct compat_words *words, const char *viewer, const char *path)
+{
+    char scale[24], *all[5] = {(char *)viewer};
+    size_t count = 1;
+    pid_t child;
+    snprintf(scale, sizeof scale, "--scale=%.0f", words->value[COMPAT_SCALE].number);
+    if (strcmp(viewer, "gv") == 0) {
+        if (words->command != COMPAT_GO)
+            all[count++] = scale;
+        all[count++] = "--noantialias";
+    }
+    all[count] = (char *)path;
+    return posix_spawnp(&child, viewer, NULL, NULL, all, environ) == 0;
+}
 
 void compat_show(const struct compat_words *words, const char *dot, enum compat_option how)
 {

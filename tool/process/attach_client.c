@@ -7,11 +7,6 @@
  */
 #include "tool/process/attach_client.h"
 
-#include "base/attach.h"
-#include "base/os_socket.h"
-#include "tool/process/bell.h"
-#include "tool/terminal/terminal.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +23,11 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/attach.h"
+#include "base/os_socket.h"
+#include "tool/process/bell.h"
+#include "tool/terminal/terminal.h"
 
 enum {
     ESTOPPED = -1,         /* beside the values of errno: it was stopped while it had our request */
@@ -50,10 +50,9 @@ static bool process_call(const struct process *process, pid_t thread, struct err
 static bool line_send(int channel, const char *line, int fd);
 static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer);
 
-static bool hears_signal(const struct process *process)
-{
-    return process->listens && !process->deaf;
-}
+static bool still_there(struct process *process, unsigned *asleep, struct error *error);
+static ssize_t packet_take(pid_t pid, int channel, void *buffer, size_t size);
+static bool is_left_over(pid_t pid, const char *path);
 
 const char *attach_refusal(const struct process *process)
 {
@@ -82,6 +81,11 @@ const char *attach_refusal(const struct process *process)
                                                                   : "control is off";
     }
     return process->state == 'T' || process->state == 't' ? "stopped" : NULL;
+}
+
+static bool hears_signal(const struct process *process)
+{
+    return process->listens && !process->deaf;
 }
 
 bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
@@ -183,12 +187,6 @@ static bool refuse(const struct process *process, struct error *error)
     return refuse_stopped(process, error);
 }
 
-static bool refuse_stopped(const struct process *process, struct error *error)
-{
-    error_set(error, ERROR_TARGET, "process %d is stopped", process->pid);
-    return error_hint(error, "kill -CONT %d", process->pid);
-}
-
 /* The kernel protects the process from its own user, and the process refuses that user, too. */
 static bool refuse_closed(const struct process *process, struct error *error)
 {
@@ -232,26 +230,10 @@ static bool refuse_deaf(const struct process *process, struct error *error)
     return error_hint(error, "start it with: memoir run --set control=on -- COMMAND");
 }
 
-/* Looks at the process again, a while after it was called: it may have ended or stopped, become
- * another program, hear signals that it had blocked for a moment, or sleep where none wakes it.
- * `asleep` counts how often it did. */
-static bool still_there(struct process *process, unsigned *asleep, struct error *error)
+static bool refuse_stopped(const struct process *process, struct error *error)
 {
-    enum { ASLEEP_MAX = 4 };
-    pid_t pid = process->pid;
-    if (!process_read(process, pid))
-        return error_set(error, ERROR_TARGET, "process %d has ended", pid);
-    if (attach_refusal(process))
-        return refuse(process, error);
-    *asleep = process_state(process->pid) == 'D' ? *asleep + 1 : 0;
-    if (*asleep < ASLEEP_MAX)
-        return true;
-    error_set(error, ERROR_TARGET,
-              "process %d can't receive signals: all of its threads wait in the "
-              "kernel, for a disk, a network file system or a child of vfork (state "
-              "D)",
-              process->pid);
-    return error_hint(error, "try again later: memoir ctl %d", process->pid);
+    error_set(error, ERROR_TARGET, "process %d is stopped", process->pid);
+    return error_hint(error, "kill -CONT %d", process->pid);
 }
 
 static bool channel_open(const struct process *process, int *channel, struct error *error)
@@ -321,46 +303,33 @@ static int channel_try(const struct process *process)
     return -1;
 }
 
-/* Whether the process of a socket is gone, or another one may have its number by now. A helper
- * binds its socket a moment before it listens, so a young socket of a live process is left alone.
- */
-static bool is_left_over(pid_t pid, const char *path)
-{
-    enum { YOUNG_S = 2 };
-    struct stat found;
-    if (kill(pid, 0) != 0 && errno == ESRCH)
-        return true;
-    return lstat(path, &found) == 0 && time(NULL) - found.st_mtime > YOUNG_S;
-}
-
-void attach_sweep(void)
-{
-    for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        struct dirent *entry;
-        struct print path;
-        print_start(&path, address.sun_path, sizeof address.sun_path);
-        attach_folder(which, geteuid(), &path);
-        DIR *listing =
-            folder_is_right(print_string(&path), geteuid()) ? opendir(address.sun_path) : NULL;
-        size_t length = strlen(address.sun_path);
-        while (listing && (entry = readdir(listing))) {
-            pid_t pid = atoi(entry->d_name);
-            snprintf(address.sun_path + length, sizeof address.sun_path - length, "/%d.sock", pid);
-            if (pid > 0 && is_left_over(pid, address.sun_path) &&
-                os_socket_is_dead(address.sun_path))
-                unlink(address.sun_path);
-        }
-        if (listing)
-            closedir(listing);
-    }
-}
-
 static bool folder_is_right(const char *path, unsigned user)
 {
     struct stat found;
     return lstat(path, &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == user &&
            (found.st_mode & 07777) == 0700;
+}
+
+/* Looks at the process again, a while after it was called: it may have ended or stopped, become
+ * another program, hear signals that it had blocked for a moment, or sleep where none wakes it.
+ * `asleep` counts how often it did. */
+static bool still_there(struct process *process, unsigned *asleep, struct error *error)
+{
+    enum { ASLEEP_MAX = 4 };
+    pid_t pid = process->pid;
+    if (!process_read(process, pid))
+        return error_set(error, ERROR_TARGET, "process %d has ended", pid);
+    if (attach_refusal(process))
+        return refuse(process, error);
+    *asleep = process_state(process->pid) == 'D' ? *asleep + 1 : 0;
+    if (*asleep < ASLEEP_MAX)
+        return true;
+    error_set(error, ERROR_TARGET,
+              "process %d can't receive signals: all of its threads wait in the "
+              "kernel, for a disk, a network file system or a child of vfork (state "
+              "D)",
+              process->pid);
+    return error_hint(error, "try again later: memoir ctl %d", process->pid);
 }
 
 /* Queues the signal, for one thread or (0) for whichever the kernel likes. */
@@ -400,22 +369,6 @@ static bool line_send(int channel, const char *line, int fd)
     return sendmsg(channel, &message, MSG_NOSIGNAL) > 0;
 }
 
-/* One packet, within the time that an answer may take; a stopped process takes none. */
-static ssize_t packet_take(pid_t pid, int channel, void *buffer, size_t size)
-{
-    enum { LOOK_MS = 500 };
-    struct pollfd one = {channel, POLLIN, 0};
-    char state = 0;
-    int ready = 0;
-    for (int i = 0; i < ANSWER_MS / LOOK_MS && ready == 0 && state != 'T' && state != 't'; i++) {
-        ready = poll(&one, 1, LOOK_MS);
-        state = ready == 0 ? process_state(pid) : 0;
-    }
-    if (ready == 0)
-        errno = state == 'T' || state == 't' ? ESTOPPED : ETIMEDOUT;
-    return ready > 0 ? recv(channel, buffer, size, 0) : -1;
-}
-
 static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer)
 {
     struct attach_answer head = {0};
@@ -440,4 +393,55 @@ static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer)
     terminal_clean(text, head.length);
     *answer = text;
     return true;
+}
+
+/* One packet, within the time that an answer may take; a stopped process takes none. */
+static ssize_t packet_take(pid_t pid, int channel, void *buffer, size_t size)
+{
+    enum { LOOK_MS = 500 };
+    struct pollfd one = {channel, POLLIN, 0};
+    char state = 0;
+    int ready = 0;
+    for (int i = 0; i < ANSWER_MS / LOOK_MS && ready == 0 && state != 'T' && state != 't'; i++) {
+        ready = poll(&one, 1, LOOK_MS);
+        state = ready == 0 ? process_state(pid) : 0;
+    }
+    if (ready == 0)
+        errno = state == 'T' || state == 't' ? ESTOPPED : ETIMEDOUT;
+    return ready > 0 ? recv(channel, buffer, size, 0) : -1;
+}
+
+void attach_sweep(void)
+{
+    for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        struct dirent *entry;
+        struct print path;
+        print_start(&path, address.sun_path, sizeof address.sun_path);
+        attach_folder(which, geteuid(), &path);
+        DIR *listing =
+            folder_is_right(print_string(&path), geteuid()) ? opendir(address.sun_path) : NULL;
+        size_t length = strlen(address.sun_path);
+        while (listing && (entry = readdir(listing))) {
+            pid_t pid = atoi(entry->d_name);
+            snprintf(address.sun_path + length, sizeof address.sun_path - length, "/%d.sock", pid);
+            if (pid > 0 && is_left_over(pid, address.sun_path) &&
+                os_socket_is_dead(address.sun_path))
+                unlink(address.sun_path);
+        }
+        if (listing)
+            closedir(listing);
+    }
+}
+
+/* Whether the process of a socket is gone, or another one may have its number by now. A helper
+ * binds its socket a moment before it listens, so a young socket of a live process is left alone.
+ */
+static bool is_left_over(pid_t pid, const char *path)
+{
+    enum { YOUNG_S = 2 };
+    struct stat found;
+    if (kill(pid, 0) != 0 && errno == ESRCH)
+        return true;
+    return lstat(path, &found) == 0 && time(NULL) - found.st_mtime > YOUNG_S;
 }

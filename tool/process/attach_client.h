@@ -3,11 +3,11 @@
 #ifndef PROCESS_ATTACH_CLIENT_H
 #define PROCESS_ATTACH_CLIENT_H
 
-#include "tool/process/proc.h"
-#include "tool/terminal/terminal.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "tool/process/proc.h"
+#include "tool/terminal/terminal.h"
 
 /* Why a process can't be asked, a few words; NULL if it can. */
 const char *attach_refusal(const struct process *process);

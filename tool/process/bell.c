@@ -6,27 +6,34 @@
  */
 #include "tool/process/bell.h"
 
-#include "base/attach.h"
-#include "tool/symbol/elf/elf.h"
-
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/attach.h"
+#include "tool/symbol/elf/elf.h"
+
 enum { NOTES_MAX = 4096 };
 
-static bool memory_read(pid_t pid, uint64_t at, void *bytes, size_t size)
-{
-    struct iovec here = {bytes, size}, there = {(void *)at, size};
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
-}
+/* An object in the memory of a process. */
+struct object {
+    pid_t pid;
+    uint64_t start;
+};
 
-static bool memory_write(pid_t pid, uint64_t at, void *bytes, size_t size)
+static size_t note_offset(const char *notes, size_t size, size_t *length);
+static uint64_t bell_find(pid_t pid, int *reason);
+static bool memory_read(pid_t pid, uint64_t at, void *bytes, size_t size);
+static uint64_t object_bell(pid_t pid, uint64_t start);
+static bool object_read(const void *context, uint64_t at, void *bytes, size_t size);
+static bool memory_write(pid_t pid, uint64_t at, void *bytes, size_t size);
+
+const char *bell_note(const char *notes, size_t size)
 {
-    struct iovec here = {bytes, size}, there = {(void *)at, size};
-    return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+    size_t length, offset = note_offset(notes, size, &length);
+    return offset > 0 ? notes + offset : NULL;
 }
 
 /* Where in the notes the library's is, or 0; *length: how long it is. */
@@ -36,22 +43,48 @@ static size_t note_offset(const char *notes, size_t size, size_t *length)
     return offset > 0 && *length >= ATTACH_NOTE_BELL ? offset : 0;
 }
 
-const char *bell_note(const char *notes, size_t size)
+void bell_look(struct process *process, bool ring)
 {
-    size_t length, offset = note_offset(notes, size, &length);
-    return offset > 0 ? notes + offset : NULL;
+    uint32_t word = 0, rung = ATTACH_BELL_RUNG;
+    uint64_t at = bell_find(process->pid, &process->bell_reason);
+    process->bell = process->bell_reason ? PROCESS_BELL_CLOSED : PROCESS_BELL_NONE;
+    if (at == 0 || !memory_read(process->pid, at, &word, sizeof word))
+        return;
+    process->bell = word == ATTACH_BELL_QUIET || word == ATTACH_BELL_RUNG ? PROCESS_BELL_HANGS
+                                                                          : PROCESS_BELL_OFF;
+    if (ring && word == ATTACH_BELL_QUIET)
+        memory_write(process->pid, at, &rung, sizeof rung);
 }
 
-/* An object in the memory of a process. */
-struct object {
-    pid_t pid;
-    uint64_t start;
-};
-
-static bool object_read(const void *context, uint64_t at, void *bytes, size_t size)
+/* Where the bell of a process is. 0: it has none, or its memory may not be looked at; then `reason`
+ * is an errno value, and 0 otherwise. */
+static uint64_t bell_find(pid_t pid, int *reason)
 {
-    const struct object *object = context;
-    return memory_read(object->pid, object->start + at, bytes, size);
+    char path[64], line[8192];
+    uint64_t found = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    *reason = maps ? 0 : errno;
+    while (maps && found == 0 && *reason == 0 && fgets(line, sizeof line, maps)) {
+        uint64_t start, offset;
+        char access[8], first;
+        if (sscanf(line, "%lx-%*x %7s %lx", &start, access, &offset) == 3 && offset == 0 &&
+            access[0] == 'r' && strchr(line, '/')) {
+            if (memory_read(pid, start, &first, sizeof first))
+                found = object_bell(pid, start);
+            else if (errno == EPERM || errno == ENOSYS)
+                *reason = errno;
+        }
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static bool memory_read(pid_t pid, uint64_t at, void *bytes, size_t size)
+{
+    struct iovec here = {bytes, size}, there = {(void *)at, size};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 /* The bell of the object whose file is mapped from here on, or 0. */
@@ -82,40 +115,14 @@ static uint64_t object_bell(pid_t pid, uint64_t start)
     return 0;
 }
 
-/* Where the bell of a process is. 0: it has none, or its memory may not be looked at; then `reason`
- * is an errno value, and 0 otherwise. */
-static uint64_t bell_find(pid_t pid, int *reason)
+static bool object_read(const void *context, uint64_t at, void *bytes, size_t size)
 {
-    char path[64], line[8192];
-    uint64_t found = 0;
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    FILE *maps = fopen(path, "re");
-    *reason = maps ? 0 : errno;
-    while (maps && found == 0 && *reason == 0 && fgets(line, sizeof line, maps)) {
-        uint64_t start, offset;
-        char access[8], first;
-        if (sscanf(line, "%lx-%*x %7s %lx", &start, access, &offset) == 3 && offset == 0 &&
-            access[0] == 'r' && strchr(line, '/')) {
-            if (memory_read(pid, start, &first, sizeof first))
-                found = object_bell(pid, start);
-            else if (errno == EPERM || errno == ENOSYS)
-                *reason = errno;
-        }
-    }
-    if (maps)
-        fclose(maps);
-    return found;
+    const struct object *object = context;
+    return memory_read(object->pid, object->start + at, bytes, size);
 }
 
-void bell_look(struct process *process, bool ring)
+static bool memory_write(pid_t pid, uint64_t at, void *bytes, size_t size)
 {
-    uint32_t word = 0, rung = ATTACH_BELL_RUNG;
-    uint64_t at = bell_find(process->pid, &process->bell_reason);
-    process->bell = process->bell_reason ? PROCESS_BELL_CLOSED : PROCESS_BELL_NONE;
-    if (at == 0 || !memory_read(process->pid, at, &word, sizeof word))
-        return;
-    process->bell = word == ATTACH_BELL_QUIET || word == ATTACH_BELL_RUNG ? PROCESS_BELL_HANGS
-                                                                          : PROCESS_BELL_OFF;
-    if (ring && word == ATTACH_BELL_QUIET)
-        memory_write(process->pid, at, &rung, sizeof rung);
+    struct iovec here = {bytes, size}, there = {(void *)at, size};
+    return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }

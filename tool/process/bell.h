@@ -3,10 +3,10 @@
 #ifndef PROCESS_BELL_H
 #define PROCESS_BELL_H
 
-#include "tool/process/proc.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "tool/process/proc.h"
 
 /* The description of the library's note among these notes, ATTACH_NOTE_BELL bytes of it at least;
  * NULL if there is none. */

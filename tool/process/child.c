@@ -30,33 +30,10 @@ static void child_wait(struct child *child);
 enum { ECHO_MS = 250 };
 static uint64_t ended_ms;
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void on_echo(int number)
-{
-    int kept = errno;
-    if (now_ms() - ended_ms > ECHO_MS) {
-        struct sigaction plain = {.sa_handler = SIG_DFL};
-        sigaction(number, &plain, NULL);
-        raise(number);
-    }
-    errno = kept;
-}
-
-static void echoes_skip(void)
-{
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
-    struct sigaction skip = {.sa_handler = on_echo, .sa_flags = SA_RESTART}, now;
-    ended_ms = now_ms();
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            sigaction(signals[i], &skip, NULL);
-}
+static uint64_t now_ms(void);
+static bool ends_take(struct child *child);
+static void echoes_skip(void);
+static void on_echo(int number);
 
 bool child_not_started(const char *path, int reason, struct error *error)
 {
@@ -65,6 +42,18 @@ bool child_not_started(const char *path, int reason, struct error *error)
     if (reason == ENOENT)
         return error_hint(error, "its interpreter or loader is missing; see: file %s", path);
     return false;
+}
+
+bool child_run(struct child *child, char **words, const char *path, struct error *error)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (!child_start(child, words, path, false, error))
+        return false;
+    child_wait(child);
+    child->time_ms = now_ms() - child->start_ms;
+    if (WIFSIGNALED(child->status))
+        echoes_skip();
+    return true;
 }
 
 static bool child_start(struct child *child, char **words, const char *path, bool detached,
@@ -98,24 +87,11 @@ static bool child_start(struct child *child, char **words, const char *path, boo
                : child_not_started(path, reason, error);
 }
 
-bool child_run(struct child *child, char **words, const char *path, struct error *error)
+static uint64_t now_ms(void)
 {
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    if (!child_start(child, words, path, false, error))
-        return false;
-    child_wait(child);
-    child->time_ms = now_ms() - child->start_ms;
-    if (WIFSIGNALED(child->status))
-        echoes_skip();
-    return true;
-}
-
-bool child_detach(struct child *child, char **words, const char *path, struct error *error)
-{
-    if (!child_start(child, words, path, true, error))
-        return false;
-    child_release(child);
-    return true;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static void child_become(const struct child *child, char **words, bool detached,
@@ -132,6 +108,22 @@ static void child_become(const struct child *child, char **words, bool detached,
     int reason = errno;
     ssize_t wrote = write(report, &reason, sizeof reason);
     _exit(wrote > 0 ? 127 : 126);
+}
+
+static void child_wait(struct child *child)
+{
+    sigset_t all;
+    sigfillset(&all);
+    while (!ends_take(child)) {
+        siginfo_t info;
+        int signal = sigwaitinfo(&all, &info);
+        if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
+            kill(getpid(), SIGSTOP); /* the child has stopped as well, or will not */
+        /* Of a terminal that is gone the kernel tells the leader of the session alone. */
+        bool ours = info.si_code <= 0 || (signal == SIGHUP && getsid(0) == getpid());
+        if (signal > 0 && signal != SIGCHLD && ours)
+            kill(child->pid, signal);
+    }
 }
 
 /* Takes the ends of our children, those that the program left to us among them. False: the program
@@ -155,20 +147,33 @@ static bool ends_take(struct child *child)
     return ended || (got < 0 && errno == ECHILD);
 }
 
-static void child_wait(struct child *child)
+static void echoes_skip(void)
 {
-    sigset_t all;
-    sigfillset(&all);
-    while (!ends_take(child)) {
-        siginfo_t info;
-        int signal = sigwaitinfo(&all, &info);
-        if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
-            kill(getpid(), SIGSTOP); /* the child has stopped as well, or will not */
-        /* Of a terminal that is gone the kernel tells the leader of the session alone. */
-        bool ours = info.si_code <= 0 || (signal == SIGHUP && getsid(0) == getpid());
-        if (signal > 0 && signal != SIGCHLD && ours)
-            kill(child->pid, signal);
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction skip = {.sa_handler = on_echo, .sa_flags = SA_RESTART}, now;
+    ended_ms = now_ms();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            sigaction(signals[i], &skip, NULL);
+}
+
+static void on_echo(int number)
+{
+    int kept = errno;
+    if (now_ms() - ended_ms > ECHO_MS) {
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        sigaction(number, &plain, NULL);
+        raise(number);
     }
+    errno = kept;
+}
+
+bool child_detach(struct child *child, char **words, const char *path, struct error *error)
+{
+    if (!child_start(child, words, path, true, error))
+        return false;
+    child_release(child);
+    return true;
 }
 
 bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid), void *context)

@@ -7,13 +7,13 @@
 #ifndef PROCESS_CHILD_H
 #define PROCESS_CHILD_H
 
-#include "tool/terminal/terminal.h"
-
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "tool/terminal/terminal.h"
 
 /* A process that ended as our child. */
 struct child_end {

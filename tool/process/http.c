@@ -2,14 +2,14 @@
 /* See tool/process/http.h. */
 #include "tool/process/http.h"
 
-#include "base/compiler.h"
-#include "tool/terminal/terminal.h"
-
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/compiler.h"
+#include "tool/terminal/terminal.h"
 
 enum {
     URL_MAX = 2048,
@@ -30,6 +30,48 @@ static struct {
     const char *(*reason)(CURLcode code);
     void (*cleanup)(CURL *handle);
 } curl;
+
+static const char insecure[] = "https+insecure://";
+
+static bool curl_open(struct error *error);
+static bool leads_to(const char *path, const char *page);
+static bool url_make(char text[URL_MAX], const char *url, const char *path, unsigned seconds);
+static bool one_fetch(const char *url, const struct http_options *options, FILE *file, long *status,
+                      struct error *error);
+static CURLcode transfer(const char *url, const char *body, const struct http_options *options,
+                         FILE *file, long *status);
+static void identify(CURL *handle, const struct http_options *options);
+static int transfer_progress(void *context, curl_off_t all, curl_off_t done, curl_off_t up_all,
+                             curl_off_t up_done);
+static size_t names_take(struct profile *profile, FILE *answer);
+
+bool http_profile(const char *url, const struct http_options *options, FILE *file,
+                  struct error *error)
+{
+    /* With --seconds, the server records CPU time. */
+    static const char *const all[][2] = {{"/debug/pprof/heap", "/pprof/heap"},
+                                         {"/debug/pprof/profile", "/pprof/profile"}};
+    const char *const *pages = all[options->seconds > 0];
+    char text[URL_MAX];
+    long status = 0;
+    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    const char *path = host + strcspn(host, "/?#");
+    if (!curl_open(error))
+        return false;
+    bool bare = leads_to(path, pages[0]) || leads_to(path, pages[1]);
+    for (size_t i = 0; i < (bare ? COUNT_OF(all[0]) : 1); i++) {
+        if (bare && !leads_to(path, pages[i]))
+            continue;
+        if (!url_make(text, url, bare ? pages[i] : NULL, options->seconds))
+            return error_set(error, ERROR_USAGE, "the URL is too long");
+        if (one_fetch(text, options, file, &status, error))
+            return fflush(file) == 0 || error_set(error, ERROR_INPUT, "the file can't be written");
+        /* What the server says instead may be longer than the next page. */
+        if (status != 404 || fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0)
+            break;
+    }
+    return error_hint(error, "curl -v '%s' shows what the server says", text);
+}
 
 static bool curl_open(struct error *error)
 {
@@ -55,25 +97,40 @@ static bool curl_open(struct error *error)
     return true;
 }
 
-static int transfer_progress(void *context, curl_off_t all, curl_off_t done, curl_off_t up_all,
-                             curl_off_t up_done)
+/* Whether a path is a list of what there is, with this page among it: "/", "/debug/pprof/". */
+static bool leads_to(const char *path, const char *page)
 {
-    (void)context, (void)up_all, (void)up_done;
-    progress_update(NULL, done > 0 ? (uint64_t)done : 0, all > 0 ? (uint64_t)all : 0);
-    return done > BYTES_MAX;
+    size_t length = strlen(path);
+    length -= length > 0 && path[length - 1] == '/';
+    return length == 0 || (strncmp(path, page, length) == 0 && page[length] == '/' &&
+                           !strchr(page + length + 1, '/'));
 }
 
-static const char insecure[] = "https+insecure://";
-
-/* Who is trusted, and who we say we are. */
-static void identify(CURL *handle, const struct http_options *options)
+/* Scheme and host, then `path`, or the URL's own if that is NULL. */
+static bool url_make(char text[URL_MAX], const char *url, const char *path, unsigned seconds)
 {
-    if (options->cert)
-        curl.set(handle, CURLOPT_SSLCERT, options->cert);
-    if (options->key)
-        curl.set(handle, CURLOPT_SSLKEY, options->key);
-    if (options->authority)
-        curl.set(handle, CURLOPT_CAINFO, options->authority);
+    const char *scheme = strstr(url, "://") ? "" : "http://";
+    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    size_t length = strcspn(host, "/?#") + (size_t)(host - url);
+    const char *rest = path ? path : url + length;
+    int used = snprintf(text, URL_MAX, "%s%.*s%s", scheme, (int)length, url, rest);
+    if (used > 0 && used < URL_MAX && seconds > 0 && !strstr(rest, "seconds="))
+        used += snprintf(text + used, URL_MAX - (size_t)used, "%cseconds=%u",
+                         strchr(rest, '?') ? '&' : '?', seconds);
+    return used > 0 && used < URL_MAX;
+}
+
+static bool one_fetch(const char *url, const struct http_options *options, FILE *file, long *status,
+                      struct error *error)
+{
+    progress_start("fetching", url);
+    CURLcode code = transfer(url, NULL, options, file, status);
+    progress_end();
+    if (code != CURLE_OK)
+        return error_set(error, ERROR_TARGET, "%s: %s", url, curl.reason(code));
+    if (*status >= 400)
+        return error_set(error, ERROR_TARGET, "%s: the server answers %ld", url, *status);
+    return true;
 }
 
 /* GET, or POST of `body`, into the file. The status is HTTP's; 0: there was no answer. */
@@ -117,97 +174,23 @@ static CURLcode transfer(const char *url, const char *body, const struct http_op
     return code;
 }
 
-/* Scheme and host, then `path`, or the URL's own if that is NULL. */
-static bool url_make(char text[URL_MAX], const char *url, const char *path, unsigned seconds)
+/* Who is trusted, and who we say we are. */
+static void identify(CURL *handle, const struct http_options *options)
 {
-    const char *scheme = strstr(url, "://") ? "" : "http://";
-    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
-    size_t length = strcspn(host, "/?#") + (size_t)(host - url);
-    const char *rest = path ? path : url + length;
-    int used = snprintf(text, URL_MAX, "%s%.*s%s", scheme, (int)length, url, rest);
-    if (used > 0 && used < URL_MAX && seconds > 0 && !strstr(rest, "seconds="))
-        used += snprintf(text + used, URL_MAX - (size_t)used, "%cseconds=%u",
-                         strchr(rest, '?') ? '&' : '?', seconds);
-    return used > 0 && used < URL_MAX;
+    if (options->cert)
+        curl.set(handle, CURLOPT_SSLCERT, options->cert);
+    if (options->key)
+        curl.set(handle, CURLOPT_SSLKEY, options->key);
+    if (options->authority)
+        curl.set(handle, CURLOPT_CAINFO, options->authority);
 }
 
-static bool one_fetch(const char *url, const struct http_options *options, FILE *file, long *status,
-                      struct error *error)
+static int transfer_progress(void *context, curl_off_t all, curl_off_t done, curl_off_t up_all,
+                             curl_off_t up_done)
 {
-    progress_start("fetching", url);
-    CURLcode code = transfer(url, NULL, options, file, status);
-    progress_end();
-    if (code != CURLE_OK)
-        return error_set(error, ERROR_TARGET, "%s: %s", url, curl.reason(code));
-    if (*status >= 400)
-        return error_set(error, ERROR_TARGET, "%s: the server answers %ld", url, *status);
-    return true;
-}
-
-/* Whether a path is a list of what there is, with this page among it: "/", "/debug/pprof/". */
-static bool leads_to(const char *path, const char *page)
-{
-    size_t length = strlen(path);
-    length -= length > 0 && path[length - 1] == '/';
-    return length == 0 || (strncmp(path, page, length) == 0 && page[length] == '/' &&
-                           !strchr(page + length + 1, '/'));
-}
-
-bool http_profile(const char *url, const struct http_options *options, FILE *file,
-                  struct error *error)
-{
-    /* With --seconds, the server records CPU time. */
-    static const char *const all[][2] = {{"/debug/pprof/heap", "/pprof/heap"},
-                                         {"/debug/pprof/profile", "/pprof/profile"}};
-    const char *const *pages = all[options->seconds > 0];
-    char text[URL_MAX];
-    long status = 0;
-    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
-    const char *path = host + strcspn(host, "/?#");
-    if (!curl_open(error))
-        return false;
-    bool bare = leads_to(path, pages[0]) || leads_to(path, pages[1]);
-    for (size_t i = 0; i < (bare ? COUNT_OF(all[0]) : 1); i++) {
-        if (bare && !leads_to(path, pages[i]))
-            continue;
-        if (!url_make(text, url, bare ? pages[i] : NULL, options->seconds))
-            return error_set(error, ERROR_USAGE, "the URL is too long");
-        if (one_fetch(text, options, file, &status, error))
-            return fflush(file) == 0 || error_set(error, ERROR_INPUT, "the file can't be written");
-        /* What the server says instead may be longer than the next page. */
-        if (status != 404 || fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0)
-            break;
-    }
-    return error_hint(error, "curl -v '%s' shows what the server says", text);
-}
-
-/* "0x1234\tname" a line. */
-static size_t names_take(struct profile *profile, FILE *answer)
-{
-    char *line = NULL;
-    size_t room = 0, known = 0;
-    rewind(answer);
-    while (getline(&line, &room, answer) > 0) {
-        char *end;
-        uint64_t address = strtoull(line, &end, 16);
-        size_t length;
-        end += strspn(end, " \t");
-        length = strcspn(end, "\r\n");
-        if (address == 0 || length == 0 || strncmp(end, "0x", 2) == 0)
-            continue;
-        struct profile_function function = {.name = profile_string(profile, end, length)};
-        function.system_name = function.name;
-        struct profile_line named = {profile_function(profile, &function), 0, 0};
-        for (uint32_t i = 0; i < profile->locations.count; i++) {
-            const struct profile_location *location = profile_location_at(profile, i);
-            if (location->lines == 0 && location->address == address) {
-                profile_set_lines(profile, i, &named, 1, LOCATION_LOOKED);
-                known++;
-            }
-        }
-    }
-    free(line);
-    return known;
+    (void)context, (void)up_all, (void)up_done;
+    progress_update(NULL, done > 0 ? (uint64_t)done : 0, all > 0 ? (uint64_t)all : 0);
+    return done > BYTES_MAX;
 }
 
 size_t http_names(const char *url, const struct http_options *options, struct profile *profile)
@@ -240,5 +223,34 @@ size_t http_names(const char *url, const struct http_options *options, struct pr
     }
     progress_end();
     free(body);
+    return known;
+}
+
+/* "0x1234\tname" a line. */
+static size_t names_take(struct profile *profile, FILE *answer)
+{
+    char *line = NULL;
+    size_t room = 0, known = 0;
+    rewind(answer);
+    while (getline(&line, &room, answer) > 0) {
+        char *end;
+        uint64_t address = strtoull(line, &end, 16);
+        size_t length;
+        end += strspn(end, " \t");
+        length = strcspn(end, "\r\n");
+        if (address == 0 || length == 0 || strncmp(end, "0x", 2) == 0)
+            continue;
+        struct profile_function function = {.name = profile_string(profile, end, length)};
+        function.system_name = function.name;
+        struct profile_line named = {profile_function(profile, &function), 0, 0};
+        for (uint32_t i = 0; i < profile->locations.count; i++) {
+            const struct profile_location *location = profile_location_at(profile, i);
+            if (location->lines == 0 && location->address == address) {
+                profile_set_lines(profile, i, &named, 1, LOCATION_LOOKED);
+                known++;
+            }
+        }
+    }
+    free(line);
     return known;
 }

@@ -6,10 +6,10 @@
 #ifndef PROCESS_HTTP_H
 #define PROCESS_HTTP_H
 
+#include <stdio.h>
+
 #include "tool/profile/profile.h"
 #include "tool/terminal/terminal.h"
-
-#include <stdio.h>
 
 struct http_options {
     unsigned seconds;       /* how long the server should record; 0: as it likes */

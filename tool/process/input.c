@@ -2,11 +2,6 @@
 /* See tool/process/input.h. */
 #include "tool/process/input.h"
 
-#include "tool/process/attach_client.h"
-#include "tool/process/http.h"
-#include "tool/process/proc.h"
-#include "tool/terminal/terminal.h"
-
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -16,23 +11,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool all_digits(const char *word)
-{
-    return word[0] && word[strspn(word, "0123456789")] == '\0';
-}
+#include "tool/process/attach_client.h"
+#include "tool/process/http.h"
+#include "tool/process/proc.h"
+#include "tool/terminal/terminal.h"
 
-/* http://..., or host:port/... as the old tools took it. */
-static bool is_url(const char *word)
-{
-    if (strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0)
-        return true;
-    const char *colon = strchr(word, ':');
-    if (!colon || colon == word || !isdigit((unsigned char)colon[1]) ||
-        memchr(word, '/', (size_t)(colon - word)))
-        return false;
-    const char *behind = colon + 1 + strspn(colon + 1, "0123456789");
-    return *behind == '\0' || *behind == '/';
-}
+/* Inputs, one after the other; of the next one it may be necessary to know whose it is. */
+struct reading {
+    const char *const *inputs;
+    size_t count, at;
+    const struct input_options *options;
+    int64_t *pid;
+    struct profile ahead; /* inputs[at], if that was read already */
+    bool is_ahead;
+};
+
+static bool all_digits(const char *word);
+static bool is_url(const char *word);
+static bool runs_add(struct profile *profile, struct reading *reading, struct error *error);
+static bool run_read(struct profile *profile, struct reading *reading, struct error *error);
+static bool next_read(struct reading *reading, struct profile *profile, struct error *error);
+static bool input_read(struct profile *profile, const char *word,
+                       const struct input_options *options, int64_t *pid, struct error *error);
+static bool process_dump(struct profile *profile, const char *word,
+                         const struct input_options *options, int64_t *pid, struct error *error);
+static int scratch_open(char *path, size_t size, struct error *error);
+static bool file_read(struct profile *profile, const char *path, const char *name,
+                      const struct read_options *options, struct error *error);
+static bool url_read(struct profile *profile, const char *url, const struct read_options *options,
+                     unsigned seconds, struct error *error);
+static const char *standard_input(void);
+static void put_back(struct reading *reading, const struct profile *profile);
+static void same_run_warn(const struct profile *profile, const struct profile *more, const char *a,
+                          const char *b);
+static bool names_alike(const char *a, const char *b);
 
 enum input_kind input_kind_of(const char *word)
 {
@@ -52,6 +64,24 @@ enum input_kind input_kind_of(const char *word)
     if (lstat(word, &stat_) == 0 && S_ISLNK(stat_.st_mode))
         return INPUT_FILE; /* that can't be opened, which is said then */
     return all_digits(word) ? INPUT_PROCESS : is_url(word) ? INPUT_URL : INPUT_NOTHING;
+}
+
+static bool all_digits(const char *word)
+{
+    return word[0] && word[strspn(word, "0123456789")] == '\0';
+}
+
+/* http://..., or host:port/... as the old tools took it. */
+static bool is_url(const char *word)
+{
+    if (strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0)
+        return true;
+    const char *colon = strchr(word, ':');
+    if (!colon || colon == word || !isdigit((unsigned char)colon[1]) ||
+        memchr(word, '/', (size_t)(colon - word)))
+        return false;
+    const char *behind = colon + 1 + strspn(colon + 1, "0123456789");
+    return *behind == '\0' || *behind == '/';
 }
 
 bool input_looks_like_file(const char *word)
@@ -79,116 +109,6 @@ bool input_missing(const char *word, struct error *error)
     return suggest_file(word, "memoir run -- ./program   makes a profile", error);
 }
 
-/* By its name a file can be read again; without /proc it has none. */
-static const char *standard_input(void)
-{
-    static const char name[] = "/dev/stdin";
-    return access(name, R_OK) == 0 ? name : "-";
-}
-
-static bool file_read(struct profile *profile, const char *path, const char *name,
-                      const struct read_options *options, struct error *error)
-{
-    struct read_error reason = {0};
-    progress_start("loading", name);
-    progress_ask(place_ask);
-    bool ok = profile_read_file(profile, path, options, &reason);
-    progress_end();
-    if (ok && profile->failed)
-        return error_set(error, ERROR_INPUT, "%s: out of memory", name);
-    if (ok)
-        return true;
-    if (reason.asked) {
-        error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
-        return profile->traits & TRAIT_MOMENTS
-                   ? error_hint(error, "memoir time %s   shows what there is", name)
-                   : error_hint(error, "memoir run --every 1s -- ./program   records several "
-                                       "moments");
-    }
-    error_set(error, ERROR_INPUT, "%s: %s", name, reason.reason);
-    if (reason.offset > 0)
-        error_set(error, ERROR_INPUT, "%s: %s, at byte %lu", name, reason.reason,
-                  (unsigned long)reason.offset);
-    return profile->traits & TRAIT_CAPTURE
-               ? error_hint(error, "memoir doctor %s", name)
-               : error_hint(error, "memoir help formats   lists the formats that can be read");
-}
-
-/* A file of our own that nobody else sees the name of for long. */
-static int scratch_open(char *path, size_t size, struct error *error)
-{
-    const char *folder = getenv("TMPDIR");
-    snprintf(path, size, "%s/memoir-XXXXXX", folder && *folder ? folder : "/tmp");
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0)
-        error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(errno));
-    return fd;
-}
-
-/* Asks the process for its profile as a file of ours. */
-static bool process_dump(struct profile *profile, const char *word,
-                         const struct input_options *options, int64_t *pid, struct error *error)
-{
-    char path[4096], name[64];
-    struct process process;
-    char *answer = NULL;
-    long number = strtol(word, NULL, 10);
-    if (strlen(word) > 9 || number <= 0 || !process_read(&process, (pid_t)number)) {
-        error_set(error, ERROR_TARGET, "no file and no process %s", word);
-        return error_hint(error, "memoir ps");
-    }
-    snprintf(name, sizeof name, "process %ld", number);
-    int fd = scratch_open(path, sizeof path, error);
-    if (fd < 0)
-        return false;
-    progress_start("asking", name);
-    bool ok = attach_ask(&process, options->ask ? options->ask : "dump memoir", fd, &answer, error);
-    progress_end();
-    free(answer);
-    close(fd);
-    ok = ok && file_read(profile, path, name, &options->read, error);
-    unlink(path);
-    *pid = number;
-    return ok;
-}
-
-static bool url_read(struct profile *profile, const char *url, const struct read_options *options,
-                     unsigned seconds, struct error *error)
-{
-    char path[4096];
-    int fd = scratch_open(path, sizeof path, error);
-    if (fd < 0)
-        return false;
-    struct http_options fetching = {.seconds = seconds};
-    FILE *file = fdopen(fd, "w");
-    bool ok = file ? http_profile(url, &fetching, file, error) : error_memory(error);
-    if (file)
-        fclose(file);
-    else
-        close(fd);
-    ok = ok && file_read(profile, path, url, options, error);
-    unlink(path);
-    return ok;
-}
-
-static bool input_read(struct profile *profile, const char *word,
-                       const struct input_options *options, int64_t *pid, struct error *error)
-{
-    enum input_kind kind = input_kind_of(word);
-    if (kind == INPUT_PROCESS)
-        return process_dump(profile, word, options, pid, error);
-    if (kind == INPUT_URL)
-        return url_read(profile, word, &options->read, options->seconds, error);
-    if (kind == INPUT_FILE)
-        return file_read(profile, strcmp(word, "-") == 0 ? standard_input() : word, word,
-                         &options->read, error);
-    if (kind == INPUT_PROGRAM) {
-        error_set(error, ERROR_INPUT, "%s is a program, not a profile", word);
-        return error_hint(error, "memoir run -- %s", word);
-    }
-    return input_missing(word, error);
-}
-
 char *input_name_of(const char *const *inputs, size_t count)
 {
     char text[512];
@@ -199,61 +119,38 @@ char *input_name_of(const char *const *inputs, size_t count)
     return strdup(text);
 }
 
-/* Whether two names differ in numbers only: prof.0001.heap and prof.0002.heap. */
-static bool names_alike(const char *a, const char *b)
+bool input_read_all(struct profile *profile, const char *const *inputs, size_t count,
+                    const struct input_options *options, int64_t *pid, struct error *error)
 {
-    while (*a && *b) {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            a += strspn(a, "0123456789");
-            b += strspn(b, "0123456789");
-        } else if (*a++ != *b++) {
+    struct reading reading = {.inputs = inputs, .count = count, .options = options, .pid = pid};
+    bool ok = runs_add(profile, &reading, error);
+    if (reading.is_ahead)
+        profile_free(&reading.ahead);
+    return ok;
+}
+
+/* Adds up, but for moments of one run. */
+static bool runs_add(struct profile *profile, struct reading *reading, struct error *error)
+{
+    const char *const *inputs = reading->inputs;
+    if (!run_read(profile, reading, error))
+        return false;
+    while (reading->at < reading->count) {
+        size_t at = reading->at;
+        struct profile more;
+        profile_start(&more);
+        bool ok = run_read(&more, reading, error);
+        if (ok && at == 1 && !reading->options->add_up)
+            same_run_warn(profile, &more, inputs[0], inputs[1]);
+        if (ok && !profile_merge(profile, &more, 1))
+            ok = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[at], inputs[0],
+                           profile->failed ? error_out_of_memory : "their sums are too large");
+        profile_free(&more);
+        if (!ok)
             return false;
-        }
     }
-    return *a == *b;
-}
-
-/* Dumps of one run each have all that is live: as a sum it counts again and again. Those that do
- * not say whose they are may have names that do. */
-static void same_run_warn(const struct profile *profile, const struct profile *more, const char *a,
-                          const char *b)
-{
-    bool dumps = profile->kind == PROFILE_HEAP && profile->format == more->format &&
-                 (profile->traits & TRAIT_DUMP) && names_alike(a, b);
-    if (!dumps)
-        return;
-    terminal_warn("%s and %s look like dumps of one run: blocks live in both count "
-                  "twice; to compare them: memoir diff %s %s",
-                  a, b, a, b);
-}
-
-/* Inputs, one after the other; of the next one it may be necessary to know whose it is. */
-struct reading {
-    const char *const *inputs;
-    size_t count, at;
-    const struct input_options *options;
-    int64_t *pid;
-    struct profile ahead; /* inputs[at], if that was read already */
-    bool is_ahead;
-};
-
-/* Into an empty profile. */
-static bool next_read(struct reading *reading, struct profile *profile, struct error *error)
-{
-    const char *input = reading->inputs[reading->at++];
-    if (!reading->is_ahead)
-        return input_read(profile, input, reading->options, reading->pid, error);
-    profile_free(profile);
-    *profile = reading->ahead;
-    reading->is_ahead = false;
+    profile_settle(profile);
     return true;
-}
-
-static void put_back(struct reading *reading, const struct profile *profile)
-{
-    reading->ahead = *profile;
-    reading->is_ahead = true;
-    reading->at--;
 }
 
 /* A profile and those behind it that are of the same process: moments of one run. */
@@ -292,38 +189,161 @@ static bool run_read(struct profile *profile, struct reading *reading, struct er
     return right;
 }
 
-/* Adds up, but for moments of one run. */
-static bool runs_add(struct profile *profile, struct reading *reading, struct error *error)
+/* Into an empty profile. */
+static bool next_read(struct reading *reading, struct profile *profile, struct error *error)
 {
-    const char *const *inputs = reading->inputs;
-    if (!run_read(profile, reading, error))
-        return false;
-    while (reading->at < reading->count) {
-        size_t at = reading->at;
-        struct profile more;
-        profile_start(&more);
-        bool ok = run_read(&more, reading, error);
-        if (ok && at == 1 && !reading->options->add_up)
-            same_run_warn(profile, &more, inputs[0], inputs[1]);
-        if (ok && !profile_merge(profile, &more, 1))
-            ok = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[at], inputs[0],
-                           profile->failed ? error_out_of_memory : "their sums are too large");
-        profile_free(&more);
-        if (!ok)
-            return false;
-    }
-    profile_settle(profile);
+    const char *input = reading->inputs[reading->at++];
+    if (!reading->is_ahead)
+        return input_read(profile, input, reading->options, reading->pid, error);
+    profile_free(profile);
+    *profile = reading->ahead;
+    reading->is_ahead = false;
     return true;
 }
 
-bool input_read_all(struct profile *profile, const char *const *inputs, size_t count,
-                    const struct input_options *options, int64_t *pid, struct error *error)
+static bool input_read(struct profile *profile, const char *word,
+                       const struct input_options *options, int64_t *pid, struct error *error)
 {
-    struct reading reading = {.inputs = inputs, .count = count, .options = options, .pid = pid};
-    bool ok = runs_add(profile, &reading, error);
-    if (reading.is_ahead)
-        profile_free(&reading.ahead);
+    enum input_kind kind = input_kind_of(word);
+    if (kind == INPUT_PROCESS)
+        return process_dump(profile, word, options, pid, error);
+    if (kind == INPUT_URL)
+        return url_read(profile, word, &options->read, options->seconds, error);
+    if (kind == INPUT_FILE)
+        return file_read(profile, strcmp(word, "-") == 0 ? standard_input() : word, word,
+                         &options->read, error);
+    if (kind == INPUT_PROGRAM) {
+        error_set(error, ERROR_INPUT, "%s is a program, not a profile", word);
+        return error_hint(error, "memoir run -- %s", word);
+    }
+    return input_missing(word, error);
+}
+
+/* Asks the process for its profile as a file of ours. */
+static bool process_dump(struct profile *profile, const char *word,
+                         const struct input_options *options, int64_t *pid, struct error *error)
+{
+    char path[4096], name[64];
+    struct process process;
+    char *answer = NULL;
+    long number = strtol(word, NULL, 10);
+    if (strlen(word) > 9 || number <= 0 || !process_read(&process, (pid_t)number)) {
+        error_set(error, ERROR_TARGET, "no file and no process %s", word);
+        return error_hint(error, "memoir ps");
+    }
+    snprintf(name, sizeof name, "process %ld", number);
+    int fd = scratch_open(path, sizeof path, error);
+    if (fd < 0)
+        return false;
+    progress_start("asking", name);
+    bool ok = attach_ask(&process, options->ask ? options->ask : "dump memoir", fd, &answer, error);
+    progress_end();
+    free(answer);
+    close(fd);
+    ok = ok && file_read(profile, path, name, &options->read, error);
+    unlink(path);
+    *pid = number;
     return ok;
+}
+
+/* A file of our own that nobody else sees the name of for long. */
+static int scratch_open(char *path, size_t size, struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, size, "%s/memoir-XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(errno));
+    return fd;
+}
+
+static bool file_read(struct profile *profile, const char *path, const char *name,
+                      const struct read_options *options, struct error *error)
+{
+    struct read_error reason = {0};
+    progress_start("loading", name);
+    progress_ask(place_ask);
+    bool ok = profile_read_file(profile, path, options, &reason);
+    progress_end();
+    if (ok && profile->failed)
+        return error_set(error, ERROR_INPUT, "%s: out of memory", name);
+    if (ok)
+        return true;
+    if (reason.asked) {
+        error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
+        return profile->traits & TRAIT_MOMENTS
+                   ? error_hint(error, "memoir time %s   shows what there is", name)
+                   : error_hint(error, "memoir run --every 1s -- ./program   records several "
+                                       "moments");
+    }
+    error_set(error, ERROR_INPUT, "%s: %s", name, reason.reason);
+    if (reason.offset > 0)
+        error_set(error, ERROR_INPUT, "%s: %s, at byte %lu", name, reason.reason,
+                  (unsigned long)reason.offset);
+    return profile->traits & TRAIT_CAPTURE
+               ? error_hint(error, "memoir doctor %s", name)
+               : error_hint(error, "memoir help formats   lists the formats that can be read");
+}
+
+static bool url_read(struct profile *profile, const char *url, const struct read_options *options,
+                     unsigned seconds, struct error *error)
+{
+    char path[4096];
+    int fd = scratch_open(path, sizeof path, error);
+    if (fd < 0)
+        return false;
+    struct http_options fetching = {.seconds = seconds};
+    FILE *file = fdopen(fd, "w");
+    bool ok = file ? http_profile(url, &fetching, file, error) : error_memory(error);
+    if (file)
+        fclose(file);
+    else
+        close(fd);
+    ok = ok && file_read(profile, path, url, options, error);
+    unlink(path);
+    return ok;
+}
+
+/* By its name a file can be read again; without /proc it has none. */
+static const char *standard_input(void)
+{
+    static const char name[] = "/dev/stdin";
+    return access(name, R_OK) == 0 ? name : "-";
+}
+
+static void put_back(struct reading *reading, const struct profile *profile)
+{
+    reading->ahead = *profile;
+    reading->is_ahead = true;
+    reading->at--;
+}
+
+/* Dumps of one run each have all that is live: as a sum it counts again and again. Those that do
+ * not say whose they are may have names that do. */
+static void same_run_warn(const struct profile *profile, const struct profile *more, const char *a,
+                          const char *b)
+{
+    bool dumps = profile->kind == PROFILE_HEAP && profile->format == more->format &&
+                 (profile->traits & TRAIT_DUMP) && names_alike(a, b);
+    if (!dumps)
+        return;
+    terminal_warn("%s and %s look like dumps of one run: blocks live in both count "
+                  "twice; to compare them: memoir diff %s %s",
+                  a, b, a, b);
+}
+
+/* Whether two names differ in numbers only: prof.0001.heap and prof.0002.heap. */
+static bool names_alike(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            a += strspn(a, "0123456789");
+            b += strspn(b, "0123456789");
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return *a == *b;
 }
 
 char *input_newest(void)

@@ -8,19 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t count_in(const char *path)
-{
-    static const char key[] = "oom_kill ";
-    char line[256];
-    uint64_t count = 0;
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, key, sizeof key - 1) == 0)
-            count = strtoull(line + sizeof key - 1, NULL, 10);
-    if (file)
-        fclose(file);
-    return count;
-}
+static uint64_t count_in(const char *path);
 
 uint64_t oom_kills(void)
 {
@@ -42,6 +30,20 @@ uint64_t oom_kills(void)
             continue;
         count = count_in(path);
     }
+    if (file)
+        fclose(file);
+    return count;
+}
+
+static uint64_t count_in(const char *path)
+{
+    static const char key[] = "oom_kill ";
+    char line[256];
+    uint64_t count = 0;
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, key, sizeof key - 1) == 0)
+            count = strtoull(line + sizeof key - 1, NULL, 10);
     if (file)
         fclose(file);
     return count;

@@ -10,22 +10,22 @@
 
 static const char lists[] = "/var/lib/dpkg/info";
 
-/* Whether a list has the path, on a line of its own, with or without /usr in front. */
-static bool list_has(const char *name, const char *path)
+static bool package_find(const char *path, char *package, size_t size);
+static bool list_has(const char *name, const char *path);
+
+bool package_debug(const char *path, char *command, size_t size)
 {
-    char line[4096], file[512];
-    const char *bare = strncmp(path, "/usr/", 5) == 0 ? path + 4 : path;
-    bool found = false;
-    snprintf(file, sizeof file, "%s/%s", lists, name);
-    FILE *list = fopen(file, "re");
-    while (list && !found && fgets(line, sizeof line, list)) {
-        line[strcspn(line, "\n")] = '\0';
-        const char *its = strncmp(line, "/usr/", 5) == 0 ? line + 4 : line;
-        found = strcmp(its, bare) == 0;
+    char package[256];
+    if (strncmp(path, "/usr/", 5) != 0 && strncmp(path, "/lib", 4) != 0 &&
+        strncmp(path, "/bin/", 5) != 0 && strncmp(path, "/sbin/", 6) != 0)
+        return false;
+    if (package_find(path, package, sizeof package)) {
+        bool libc = strcmp(package, "libc6") == 0;
+        snprintf(command, size, "apt-get install %s%s%s", package, libc ? "-dbg" : "-dbgsym",
+                 libc ? "" : " (from the archive debian-debug)");
+        return true;
     }
-    if (list)
-        fclose(list);
-    return found;
+    return false;
 }
 
 /* The package that installed a file, without its machine. */
@@ -50,17 +50,20 @@ static bool package_find(const char *path, char *package, size_t size)
     return found;
 }
 
-bool package_debug(const char *path, char *command, size_t size)
+/* Whether a list has the path, on a line of its own, with or without /usr in front. */
+static bool list_has(const char *name, const char *path)
 {
-    char package[256];
-    if (strncmp(path, "/usr/", 5) != 0 && strncmp(path, "/lib", 4) != 0 &&
-        strncmp(path, "/bin/", 5) != 0 && strncmp(path, "/sbin/", 6) != 0)
-        return false;
-    if (package_find(path, package, sizeof package)) {
-        bool libc = strcmp(package, "libc6") == 0;
-        snprintf(command, size, "apt-get install %s%s%s", package, libc ? "-dbg" : "-dbgsym",
-                 libc ? "" : " (from the archive debian-debug)");
-        return true;
+    char line[4096], file[512];
+    const char *bare = strncmp(path, "/usr/", 5) == 0 ? path + 4 : path;
+    bool found = false;
+    snprintf(file, sizeof file, "%s/%s", lists, name);
+    FILE *list = fopen(file, "re");
+    while (list && !found && fgets(line, sizeof line, list)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *its = strncmp(line, "/usr/", 5) == 0 ? line + 4 : line;
+        found = strcmp(its, bare) == 0;
     }
-    return false;
+    if (list)
+        fclose(list);
+    return found;
 }

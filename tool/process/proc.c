@@ -2,12 +2,6 @@
 /* See tool/process/proc.h. Whatever can't be read is taken for the likelier case. */
 #include "tool/process/proc.h"
 
-#include "base/attach.h"
-#include "base/os_socket.h"
-#include "tool/process/bell.h"
-#include "tool/symbol/elf/elf.h"
-#include "tool/terminal/terminal.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +13,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/attach.h"
+#include "base/os_socket.h"
+#include "tool/process/bell.h"
+#include "tool/symbol/elf/elf.h"
+#include "tool/terminal/terminal.h"
 
 enum { TEXT_SIZE = 8192 };
 

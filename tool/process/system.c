@@ -2,12 +2,12 @@
 /* See tool/process/system.h. */
 #include "tool/process/system.h"
 
-#include "base/compiler.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/compiler.h"
 
 #define THP "/sys/kernel/mm/transparent_hugepage/"
 #define VM  "/proc/sys/vm/"
@@ -69,18 +69,59 @@ static const struct meaning overcommit_meanings[] = {
     {NULL, false, "A value that this version of memoir does not know."},
 };
 
-/* The first line of a file below the root; false if it can't be read. */
-static bool line_read(const char *root, const char *path, char *line, int size)
+static void check_enabled(const char *root, system_found *found, void *context);
+static void setting_start(struct system_setting *setting, const char *title, const char *path);
+static bool choice_read(const char *root, const char *path, char *value, size_t size);
+static bool line_read(const char *root, const char *path, char *line, int size);
+static void setting_explain(struct system_setting *setting, const struct meaning *meaning);
+static void explain_override(struct system_setting *setting, const char *root);
+static bool number_read(const char *root, const char *path, char *value, size_t size);
+static void setting_commands(struct system_setting *setting, const char *guide,
+                             const char *standard);
+static void command(char *text, size_t size, const char *path, const char *value);
+static void check_defrag(const char *root, system_found *found, void *context);
+static void check_holes(const char *root, system_found *found, void *context);
+static void check_overcommit(const char *root, system_found *found, void *context);
+static void check_limit(const char *root, system_found *found, void *context);
+static long meminfo_mib(const char *root, const char *key);
+
+long system_number(const char *path, const char *key)
 {
-    char whole[PATH_MAX];
-    snprintf(whole, sizeof whole, "%s%s", root, path);
-    FILE *file = fopen(whole, "re");
-    bool got = file && fgets(line, size, file);
+    char line[256];
+    long value = -1;
+    size_t length = strlen(key);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, key, length) == 0 && line[length] == ':')
+            value = strtol(line + length + 1, NULL, 10);
     if (file)
         fclose(file);
-    if (got)
-        line[strcspn(line, "\n")] = '\0';
-    return got && line[0] != '\0';
+    return value;
+}
+
+void system_settings(const char *root, system_found *found, void *context)
+{
+    check_enabled(root, found, context);
+    check_defrag(root, found, context);
+    check_holes(root, found, context);
+    check_overcommit(root, found, context);
+}
+
+static void check_enabled(const char *root, system_found *found, void *context)
+{
+    struct system_setting setting;
+    setting_start(&setting, "transparent huge pages", THP "enabled");
+    if (choice_read(root, setting.path, setting.value, sizeof setting.value)) {
+        setting_explain(&setting, enabled_meanings);
+        explain_override(&setting, root);
+        setting_commands(&setting, "always", "madvise");
+    }
+    found(context, &setting);
+}
+
+static void setting_start(struct system_setting *setting, const char *title, const char *path)
+{
+    *setting = (struct system_setting){.title = title, .path = path};
 }
 
 /* From "always [madvise] never" the word in brackets. It becomes part of a command, so nothing but
@@ -100,38 +141,18 @@ static bool choice_read(const char *root, const char *path, char *value, size_t 
     return true;
 }
 
-static bool number_read(const char *root, const char *path, char *value, size_t size)
+/* The first line of a file below the root; false if it can't be read. */
+static bool line_read(const char *root, const char *path, char *line, int size)
 {
-    char line[32], *end;
-    if (!line_read(root, path, line, sizeof line))
-        return false;
-    unsigned long number = strtoul(line, &end, 10);
-    if (end == line || *end != '\0')
-        return false;
-    snprintf(value, size, "%lu", number);
-    return true;
-}
-
-static void setting_start(struct system_setting *setting, const char *title, const char *path)
-{
-    *setting = (struct system_setting){.title = title, .path = path};
-}
-
-static void command(char *text, size_t size, const char *path, const char *value)
-{
-    if (strncmp(path, VM, strlen(VM)) == 0)
-        snprintf(text, size, "sudo sysctl -w vm.%s=%s", path + strlen(VM), value);
-    else
-        snprintf(text, size, "echo %s | sudo tee %s", value, path);
-}
-
-/* The value that guides give, or the kernel's default where they have been followed already. */
-static void setting_commands(struct system_setting *setting, const char *guide,
-                             const char *standard)
-{
-    setting->other = strcmp(setting->value, guide) == 0 ? standard : guide;
-    command(setting->change, sizeof setting->change, setting->path, setting->other);
-    command(setting->restore, sizeof setting->restore, setting->path, setting->value);
+    char whole[PATH_MAX];
+    snprintf(whole, sizeof whole, "%s%s", root, path);
+    FILE *file = fopen(whole, "re");
+    bool got = file && fgets(line, size, file);
+    if (file)
+        fclose(file);
+    if (got)
+        line[strcspn(line, "\n")] = '\0';
+    return got && line[0] != '\0';
 }
 
 static void setting_explain(struct system_setting *setting, const struct meaning *meaning)
@@ -159,16 +180,33 @@ static void explain_override(struct system_setting *setting, const char *root)
              " But %s says %s, which takes precedence.", path, value);
 }
 
-static void check_enabled(const char *root, system_found *found, void *context)
+static bool number_read(const char *root, const char *path, char *value, size_t size)
 {
-    struct system_setting setting;
-    setting_start(&setting, "transparent huge pages", THP "enabled");
-    if (choice_read(root, setting.path, setting.value, sizeof setting.value)) {
-        setting_explain(&setting, enabled_meanings);
-        explain_override(&setting, root);
-        setting_commands(&setting, "always", "madvise");
-    }
-    found(context, &setting);
+    char line[32], *end;
+    if (!line_read(root, path, line, sizeof line))
+        return false;
+    unsigned long number = strtoul(line, &end, 10);
+    if (end == line || *end != '\0')
+        return false;
+    snprintf(value, size, "%lu", number);
+    return true;
+}
+
+/* The value that guides give, or the kernel's default where they have been followed already. */
+static void setting_commands(struct system_setting *setting, const char *guide,
+                             const char *standard)
+{
+    setting->other = strcmp(setting->value, guide) == 0 ? standard : guide;
+    command(setting->change, sizeof setting->change, setting->path, setting->other);
+    command(setting->restore, sizeof setting->restore, setting->path, setting->value);
+}
+
+static void command(char *text, size_t size, const char *path, const char *value)
+{
+    if (strncmp(path, VM, strlen(VM)) == 0)
+        snprintf(text, size, "sudo sysctl -w vm.%s=%s", path + strlen(VM), value);
+    else
+        snprintf(text, size, "echo %s | sudo tee %s", value, path);
 }
 
 static void check_defrag(const char *root, system_found *found, void *context)
@@ -208,27 +246,17 @@ static void check_holes(const char *root, system_found *found, void *context)
     found(context, &setting);
 }
 
-long system_number(const char *path, const char *key)
+static void check_overcommit(const char *root, system_found *found, void *context)
 {
-    char line[256];
-    long value = -1;
-    size_t length = strlen(key);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, key, length) == 0 && line[length] == ':')
-            value = strtol(line + length + 1, NULL, 10);
-    if (file)
-        fclose(file);
-    return value;
-}
-
-/* A number of /proc/meminfo in MiB, or -1. */
-static long meminfo_mib(const char *root, const char *key)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    long kib = system_number(path, key);
-    return kib < 0 ? -1 : kib / 1024;
+    struct system_setting setting;
+    setting_start(&setting, "overcommit", VM "overcommit_memory");
+    if (number_read(root, setting.path, setting.value, sizeof setting.value)) {
+        setting_explain(&setting, overcommit_meanings);
+        setting_commands(&setting, "1", "0");
+    }
+    found(context, &setting);
+    if (strcmp(setting.value, "2") == 0)
+        check_limit(root, found, context);
 }
 
 /* The limit counts in strict mode only; it is a share of memory, or a number of its own. */
@@ -258,23 +286,11 @@ static void check_limit(const char *root, system_found *found, void *context)
     found(context, &setting);
 }
 
-static void check_overcommit(const char *root, system_found *found, void *context)
+/* A number of /proc/meminfo in MiB, or -1. */
+static long meminfo_mib(const char *root, const char *key)
 {
-    struct system_setting setting;
-    setting_start(&setting, "overcommit", VM "overcommit_memory");
-    if (number_read(root, setting.path, setting.value, sizeof setting.value)) {
-        setting_explain(&setting, overcommit_meanings);
-        setting_commands(&setting, "1", "0");
-    }
-    found(context, &setting);
-    if (strcmp(setting.value, "2") == 0)
-        check_limit(root, found, context);
-}
-
-void system_settings(const char *root, system_found *found, void *context)
-{
-    check_enabled(root, found, context);
-    check_defrag(root, found, context);
-    check_holes(root, found, context);
-    check_overcommit(root, found, context);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    long kib = system_number(path, key);
+    return kib < 0 ? -1 : kib / 1024;
 }

@@ -6,6 +6,27 @@
 
 #include "base/compiler.h"
 
+static uint64_t mean_of(const struct profile *profile, size_t sample, bool *one);
+
+struct block_size block_size_of(const struct profile *profile, size_t sample)
+{
+    enum { STEPS_LOG = 3 };
+    const struct profile_label *label =
+        profile_label_of(profile, profile->samples.label_sets[sample], "bytes");
+    if (label && label->text == 0 && label->number > 0) {
+        uint64_t bytes = (uint64_t)label->number;
+        return (struct block_size){bytes, bytes, bytes};
+    }
+    bool one = false;
+    uint64_t bytes = mean_of(profile, sample, &one);
+    if (bytes == 0 || one)
+        return (struct block_size){bytes, bytes, bytes};
+    unsigned log = 63U - (unsigned)__builtin_clzll(bytes);
+    uint64_t step = UINT64_C(1) << (log > STEPS_LOG ? log - STEPS_LOG : 0);
+    uint64_t min = bytes - bytes % step;
+    return (struct block_size){bytes, min, min + (step - 1)};
+}
+
 /* The mean by the columns that count most blocks of the sample, and whether that is one block. */
 static uint64_t mean_of(const struct profile *profile, size_t sample, bool *one)
 {
@@ -26,25 +47,6 @@ static uint64_t mean_of(const struct profile *profile, size_t sample, bool *one)
         }
     }
     return 0;
-}
-
-struct block_size block_size_of(const struct profile *profile, size_t sample)
-{
-    enum { STEPS_LOG = 3 };
-    const struct profile_label *label =
-        profile_label_of(profile, profile->samples.label_sets[sample], "bytes");
-    if (label && label->text == 0 && label->number > 0) {
-        uint64_t bytes = (uint64_t)label->number;
-        return (struct block_size){bytes, bytes, bytes};
-    }
-    bool one = false;
-    uint64_t bytes = mean_of(profile, sample, &one);
-    if (bytes == 0 || one)
-        return (struct block_size){bytes, bytes, bytes};
-    unsigned log = 63U - (unsigned)__builtin_clzll(bytes);
-    uint64_t step = UINT64_C(1) << (log > STEPS_LOG ? log - STEPS_LOG : 0);
-    uint64_t min = bytes - bytes % step;
-    return (struct block_size){bytes, min, min + (step - 1)};
 }
 
 bool block_size_labels(const struct profile *profile)

@@ -12,11 +12,8 @@
 
 static const char mark_start[] = "[estimate: sampled every ", mark_end[] = " bytes]";
 
-static bool is_sampled(const struct profile *profile)
-{
-    return profile->period > 1 && profile->samples.weights &&
-           strcmp(profile_text(profile, profile->period_type.unit), "bytes") == 0;
-}
+static bool is_sampled(const struct profile *profile);
+static const char *mark_find(const char *text, size_t length, int64_t *period);
 
 const char *estimate_text(const struct profile *profile, char text[ESTIMATE_TEXT])
 {
@@ -24,6 +21,12 @@ const char *estimate_text(const struct profile *profile, char text[ESTIMATE_TEXT
     if (is_sampled(profile))
         snprintf(text, ESTIMATE_TEXT, "%s%" PRId64 "%s", mark_start, profile->period, mark_end);
     return text;
+}
+
+static bool is_sampled(const struct profile *profile)
+{
+    return profile->period > 1 && profile->samples.weights &&
+           strcmp(profile_text(profile, profile->period_type.unit), "bytes") == 0;
 }
 
 char *estimate_title(const struct profile *profile, const char *title)
@@ -40,6 +43,17 @@ char *estimate_command(const struct profile *profile)
         profile, profile_text(profile, profile->command ? profile->command : profile->program));
 }
 
+void estimate_see(struct profile *profile, const char *text, size_t length)
+{
+    int64_t period;
+    if (profile->period > 0 || !mark_find(text, length, &period))
+        return;
+    profile->period = period;
+    profile->estimated = true;
+    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
+                                                 profile_string_of(profile, "bytes")};
+}
+
 /* Where the mark begins in a text; NULL: it has none. */
 static const char *mark_find(const char *text, size_t length, int64_t *period)
 {
@@ -54,17 +68,6 @@ static const char *mark_find(const char *text, size_t length, int64_t *period)
     bool whole = count > 0 && left - count >= sizeof mark_end - 1 &&
                  memcmp(digits + count, mark_end, sizeof mark_end - 1) == 0;
     return whole && *period > 1 ? at : NULL;
-}
-
-void estimate_see(struct profile *profile, const char *text, size_t length)
-{
-    int64_t period;
-    if (profile->period > 0 || !mark_find(text, length, &period))
-        return;
-    profile->period = period;
-    profile->estimated = true;
-    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
-                                                 profile_string_of(profile, "bytes")};
 }
 
 void estimate_take(struct profile *profile)

@@ -4,14 +4,7 @@
 
 #include <string.h>
 
-static int64_t column_sum(const struct profile *profile, const char *type)
-{
-    int column = profile_type_named(profile, type);
-    int64_t sum = 0;
-    for (size_t i = 0; column >= 0 && i < profile->samples.count; i++)
-        sum += profile->samples.values[column][i];
-    return column >= 0 ? sum : -1;
-}
+static int64_t column_sum(const struct profile *profile, const char *type);
 
 int64_t profile_exact(const struct profile *profile, const char *type)
 {
@@ -29,4 +22,13 @@ int64_t profile_exact(const struct profile *profile, const char *type)
     if (strcmp(type, TYPE_INUSE_OBJECTS) == 0 && counted)
         return profile->exact_allocs - profile->exact_frees;
     return -1;
+}
+
+static int64_t column_sum(const struct profile *profile, const char *type)
+{
+    int column = profile_type_named(profile, type);
+    int64_t sum = 0;
+    for (size_t i = 0; column >= 0 && i < profile->samples.count; i++)
+        sum += profile->samples.values[column][i];
+    return column >= 0 ? sum : -1;
 }

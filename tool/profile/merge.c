@@ -37,399 +37,84 @@ struct merging {
     unsigned types[PROFILE_TYPES_MAX]; /* by from's; PROFILE_TYPES_MAX: left out */
 };
 
-static uint32_t *numbers(struct merging *it, size_t count)
-{
-    uint32_t *made = calloc(count + 1, sizeof *made);
-    it->to->failed |= made == NULL;
-    return made;
-}
-
-/* The string of `to`. 0 in the list: not looked for yet. */
-static uint32_t string_of(struct merging *it, uint32_t string)
-{
-    if (string == 0 || it->to->failed)
-        return 0;
-    if (it->strings[string] == 0)
-        it->strings[string] = profile_string_of(it->to, profile_text(it->from, string));
-    return it->strings[string];
-}
-
-static void merge_functions(struct merging *it)
-{
-    for (uint32_t i = 1; i < it->from->functions.count && !it->to->failed; i++) {
-        struct profile_function function = *profile_function_at(it->from, i);
-        function.name = string_of(it, function.name);
-        function.system_name = string_of(it, function.system_name);
-        function.file = string_of(it, function.file);
-        it->functions[i] = profile_function(it->to, &function);
-    }
-}
-
-/* ---- mappings --------------------------------------------------------------------------- */
-
-static bool same_file(const struct merging *it, const struct profile_mapping *a,
-                      const struct profile_mapping *b)
-{
-    if (a->build_id != 0 && b->build_id != 0)
-        return strcmp(profile_text(it->to, a->build_id), profile_text(it->from, b->build_id)) == 0;
-    return strcmp(profile_text(it->to, a->path), profile_text(it->from, b->path)) == 0;
-}
-
-/* What is in memory only is the same if its addresses are. */
-static bool has_addresses_only(const char *path)
-{
-    return path[0] == 0 || path[0] == '[';
-}
-
-/* Has the file's bytes that `part` has, or the place in memory where there is no file. */
-static bool has_part(const struct merging *it, const struct profile_mapping *whole,
-                     const struct profile_mapping *part)
-{
-    if (has_addresses_only(profile_text(it->from, part->path)))
-        return whole->start == part->start && whole->limit == part->limit;
-    return whole->offset <= part->offset &&
-           part->offset - whole->offset <= whole->limit - whole->start &&
-           part->limit - part->start <=
-               whole->limit - whole->start - (part->offset - whole->offset);
-}
-
-static bool add_file(struct merging *it, uint64_t group, const struct profile_mapping *mapping,
-                     uint32_t number)
-{
-    bool addresses = has_addresses_only(profile_text(it->to, mapping->path));
-    uint64_t start = addresses ? mapping->start : mapping->offset;
-    return ranges_add(&it->files, group << 1 | addresses, start,
-                      start + (mapping->limit - mapping->start), number);
-}
-
-/* From now on it is found. */
-static void know_mapping(struct merging *it, uint32_t number)
-{
-    const struct profile_mapping *mapping = profile_mapping_at(it->to, number);
-    bool known = add_file(it, (uint64_t)mapping->path << 1, mapping, number) &&
-                 (mapping->build_id == 0 ||
-                  add_file(it, (uint64_t)mapping->build_id << 1 | 1, mapping, number)) &&
-                 ranges_add(&it->taken, 0, mapping->start, mapping->limit, number);
-    it->to->failed |= !known;
-    if (mapping->limit > it->last)
-        it->last = mapping->limit;
-}
-
 struct part {
     const struct merging *it;
     const struct profile_mapping *mapping;
 };
 
-static bool fits(const void *context, uint32_t number)
-{
-    const struct part *part = context;
-    const struct profile_mapping *there = profile_mapping_at(part->it->to, number);
-    return same_file(part->it, there, part->mapping) && has_part(part->it, there, part->mapping);
-}
-
-static bool always(const void *context, uint32_t number)
-{
-    (void)context;
-    (void)number;
-    return true;
-}
-
-static uint32_t find_mapping(struct merging *it, const struct profile_mapping *mapping)
-{
-    const char *path = profile_text(it->from, mapping->path);
-    bool addresses = has_addresses_only(path);
-    uint64_t start = addresses ? mapping->start : mapping->offset;
-    uint64_t end = start + (mapping->limit - mapping->start);
-    uint32_t strings[2], best = UINT32_MAX;
-    bool there[2] = {
-        profile_has_string(it->to, path, &strings[0]),
-        mapping->build_id != 0 &&
-            profile_has_string(it->to, profile_text(it->from, mapping->build_id), &strings[1])};
-    struct part part = {it, mapping};
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t group = ((uint64_t)strings[i] << 1 | i) << 1 | addresses;
-        uint32_t found = there[i] ? ranges_find(&it->files, group, start, end, fits, &part) : best;
-        best = found < best ? found : best;
-    }
-    return best == UINT32_MAX ? 0 : best;
-}
-
-/* Where the mapping can be: at its own place unless something is there. */
-static uint64_t free_start(struct merging *it, const struct profile_mapping *mapping)
-{
-    enum { DISTANCE = 1 << 20 };
-    uint64_t size = mapping->limit - mapping->start;
-    bool taken = size > 0 && ranges_find(&it->taken, 0, mapping->limit - 1, mapping->start + 1,
-                                         always, NULL) != UINT32_MAX;
-    if (!taken || it->last > UINT64_MAX - size - 2 * (uint64_t)DISTANCE)
-        return mapping->start;
-    return (it->last + 2 * (uint64_t)DISTANCE - 1) & ~((uint64_t)DISTANCE - 1);
-}
-
-static void merge_mappings(struct merging *it)
-{
-    for (uint32_t i = 1; i < it->to->mappings.count && !it->to->failed; i++)
-        know_mapping(it, i);
-    for (uint32_t i = 1; i < it->from->mappings.count && !it->to->failed; i++) {
-        struct profile_mapping mapping = *profile_mapping_at(it->from, i);
-        uint32_t there = find_mapping(it, &mapping);
-        if (there != 0) {
-            const struct profile_mapping *known = profile_mapping_at(it->to, there);
-            it->moves[i] = (int64_t)(known->start - known->offset - mapping.start + mapping.offset);
-        } else {
-            uint64_t start = free_start(it, &mapping);
-            it->moves[i] = (int64_t)(start - mapping.start);
-            mapping.limit += start - mapping.start;
-            mapping.start = start;
-            mapping.path = string_of(it, mapping.path);
-            mapping.build_id = string_of(it, mapping.build_id);
-            there = profile_mapping(it->to, &mapping);
-            know_mapping(it, there);
-        }
-        it->mappings[i] = there;
-    }
-}
-
-/* ---- locations -------------------------------------------------------------------------- */
-
+static void prepare_columns(struct merging *it);
+static bool same_moments(const struct profile *a, const struct profile *b);
+static void merge_head(struct merging *it, bool first);
+static void copy_head(struct merging *it);
+static void add_known(int64_t *to, int64_t from, double factor);
+static void merge_list(struct merging *it, struct list *to, const struct list *from);
+static uint32_t *numbers(struct merging *it, size_t count);
+static void merge_functions(struct merging *it);
+static uint32_t string_of(struct merging *it, uint32_t string);
+static void merge_mappings(struct merging *it);
+static void know_mapping(struct merging *it, uint32_t number);
+static bool add_file(struct merging *it, uint64_t group, const struct profile_mapping *mapping,
+                     uint32_t number);
+static bool has_addresses_only(const char *path);
+static uint32_t find_mapping(struct merging *it, const struct profile_mapping *mapping);
+static bool fits(const void *context, uint32_t number);
+static bool same_file(const struct merging *it, const struct profile_mapping *a,
+                      const struct profile_mapping *b);
+static bool has_part(const struct merging *it, const struct profile_mapping *whole,
+                     const struct profile_mapping *part);
+static uint64_t free_start(struct merging *it, const struct profile_mapping *mapping);
+static bool always(const void *context, uint32_t number);
+static void merge_locations(struct merging *it);
 static struct key location_key(const struct profile_location *location,
-                               const struct profile_line *lines)
-{
-    struct key key = {{location->mapping, location->address, 0}};
-    if (location->address != 0) {
-        key.words[1] -= (location->flags & LOCATION_EXACT) == 0;
-        key.words[2] = 1;
-        return key;
-    }
-    for (uint32_t i = 0; i < location->lines; i++) {
-        key.words[1] = key.words[1] * UINT64_C(0x9e3779b97f4a7c15) + lines[i].function;
-        key.words[2] = key.words[2] * 31 + ((uint64_t)lines[i].line << 1);
-    }
-    return key;
-}
-
-/* A number of `keys` that is new has its place in the list: true. */
+                               const struct profile_line *lines);
 static bool remember(struct merging *it, uint32_t number, uint32_t **list, size_t *room,
-                     uint32_t value)
-{
-    if (number == KEYS_NONE || !list_reserve(list, room, (size_t)number + 1, sizeof **list)) {
-        it->to->failed = true;
-        return false;
-    }
-    (*list)[number] = value;
-    return true;
-}
-
+                     uint32_t value);
+static uint32_t merge_location(struct merging *it, uint32_t number, struct profile_line *lines);
 static bool same_lines(const struct merging *it, uint32_t location,
-                       const struct profile_line *lines, uint32_t count)
-{
-    return profile_location_at(it->to, location)->lines == count &&
-           (count == 0 ||
-            memcmp(profile_lines_of(it->to, location), lines, count * sizeof *lines) == 0);
-}
-
-static uint32_t merge_location(struct merging *it, uint32_t number, struct profile_line *lines)
-{
-    struct profile_location location = *profile_location_at(it->from, number);
-    bool fresh;
-    for (uint32_t i = 0; i < location.lines; i++) {
-        lines[i] = profile_lines_of(it->from, number)[i];
-        lines[i].function = it->functions[lines[i].function];
-    }
-    if (location.address != 0)
-        location.address += (uint64_t)it->moves[location.mapping];
-    location.mapping = it->mappings[location.mapping];
-    uint32_t known = keys_add(&it->places, location_key(&location, lines), &fresh);
-    if (known == KEYS_NONE) {
-        it->to->failed = true;
-        return 0;
-    }
-    if (!fresh) {
-        uint32_t there = it->place_of[known];
-        if (location.address == 0)
-            return same_lines(it, there, lines, location.lines)
-                       ? there
-                       : profile_location(it->to, &location, lines, location.lines);
-        if (profile_location_at(it->to, there)->lines == 0 && location.lines > 0)
-            profile_set_lines(it->to, there, lines, location.lines, location.flags);
-        return there;
-    }
-    uint32_t made = profile_location(it->to, &location, lines, location.lines);
-    remember(it, known, &it->place_of, &it->place_room, made);
-    return made;
-}
-
-static void merge_locations(struct merging *it)
-{
-    uint32_t max = 1;
-    bool fresh;
-    for (uint32_t i = 0; i < it->to->locations.count && !it->to->failed; i++) {
-        struct key key = location_key(profile_location_at(it->to, i), profile_lines_of(it->to, i));
-        uint32_t number = keys_add(&it->places, key, &fresh);
-        if (number == KEYS_NONE)
-            it->to->failed = true;
-        else if (fresh)
-            remember(it, number, &it->place_of, &it->place_room, i);
-    }
-    for (uint32_t i = 0; i < it->from->locations.count; i++)
-        if (profile_location_at(it->from, i)->lines > max)
-            max = profile_location_at(it->from, i)->lines;
-    struct profile_line *lines = calloc(max, sizeof *lines);
-    it->to->failed |= lines == NULL;
-    for (uint32_t i = 0; i < it->from->locations.count && !it->to->failed; i++)
-        it->locations[i] = merge_location(it, i, lines);
-    free(lines);
-}
-
-static void merge_stacks(struct merging *it)
-{
-    uint32_t max = 1, count;
-    for (uint32_t i = 0; i < it->from->stacks.count; i++) {
-        count = profile_depth_of(it->from, i);
-        max = count > max ? count : max;
-    }
-    uint32_t *moved = calloc(max, sizeof *moved);
-    it->to->failed |= moved == NULL;
-    for (uint32_t i = 0; i < it->from->stacks.count && !it->to->failed; i++) {
-        const uint32_t *frames = profile_frames_of(it->from, i, &count);
-        for (uint32_t k = 0; k < count; k++)
-            moved[k] = it->locations[frames[k]];
-        it->stacks[i] = profile_stack(it->to, moved, count);
-    }
-    free(moved);
-}
-
-static void merge_label_sets(struct merging *it)
-{
-    const struct profile_label_set *sets = it->from->label_sets.items;
-    const struct profile_label *labels = it->from->labels.items;
-    for (uint32_t i = 1; i < it->from->label_sets.count && !it->to->failed; i++) {
-        struct profile_label moved[PROFILE_LABELS_MAX];
-        for (uint32_t k = 0; k < sets[i].count; k++) {
-            moved[k] = labels[sets[i].first + k];
-            moved[k].key = string_of(it, moved[k].key);
-            moved[k].text = string_of(it, moved[k].text);
-            moved[k].unit = string_of(it, moved[k].unit);
-        }
-        it->label_sets[i] = profile_label_set(it->to, moved, sets[i].count);
-    }
-}
-
-/* ---- rows ------------------------------------------------------------------------------- */
-
-static void merge_types(struct merging *it)
-{
-    struct profile *to = it->to;
-    bool first = to->types == 0;
-    for (unsigned i = 0; i < it->from->types; i++) {
-        const char *name = profile_text(it->from, it->from->type[i].name),
-                   *unit = profile_text(it->from, it->from->type[i].unit);
-        int there = profile_type_named(to, name);
-        if (there < 0 && to->types == PROFILE_TYPES_MAX) {
-            profile_warn(to, "%s is left out: there are too many kinds of values", name);
-            it->types[i] = PROFILE_TYPES_MAX;
-            continue;
-        }
-        it->types[i] = profile_type(to, name, unit);
-        if (strcmp(profile_text(to, to->type[it->types[i]].unit), unit) != 0)
-            profile_warn(to, "%s is added up, but was counted in %s and in %s", name, unit,
-                         profile_text(to, to->type[it->types[i]].unit));
-    }
-    if (first && it->from->types > 0 && it->types[it->from->default_type] < to->types)
-        to->default_type = it->types[it->from->default_type];
-}
-
-static float weight_at(const struct profile *profile, size_t row)
-{
-    return profile->samples.weights ? profile->samples.weights[row] : 1;
-}
-
-static struct profile_scale scale_at(const struct profile *profile, size_t row)
-{
-    float weight = weight_at(profile, row);
-    return profile->samples.scales ? profile->samples.scales[row]
-                                   : (struct profile_scale){weight, weight, 0, 0};
-}
-
+                       const struct profile_line *lines, uint32_t count);
+static void merge_stacks(struct merging *it);
+static void merge_label_sets(struct merging *it);
+static void merge_types(struct merging *it);
+static float weight_at(const struct profile *profile, size_t row);
+static void merge_rows(struct merging *it);
 static struct key row_key(const struct profile *profile, size_t row, uint32_t stack,
-                          uint32_t label_set)
-{
-    float weights[] = {weight_at(profile, row), scale_at(profile, row).live};
-    uint64_t bits;
-    memcpy(&bits, weights, sizeof bits);
-    return (struct key){{stack, label_set, bits}};
-}
+                          uint32_t label_set);
+static struct profile_scale scale_at(const struct profile *profile, size_t row);
+static void merge_values(struct merging *it, size_t to_row, size_t from_row);
 
-static void merge_values(struct merging *it, size_t to_row, size_t from_row)
+bool profile_merge(struct profile *to, const struct profile *from, double factor)
 {
-    for (unsigned i = 0; i < it->from->types; i++) {
-        if (it->types[i] == PROFILE_TYPES_MAX)
-            continue;
-        int64_t value = it->from->samples.values[i][from_row],
-                *place = &it->to->samples.values[it->types[i]][to_row];
-        if (it->factor == -1 && value != INT64_MIN)
-            value = -value;
-        else if (it->factor != 1)
-            value = unsample_round((double)value * it->factor);
-        if (__builtin_add_overflow(*place, value, place))
-            *place = value > 0 ? INT64_MAX : INT64_MIN;
+    struct merging it = {.to = to, .from = from, .factor = factor};
+    bool first = to->types == 0;
+    it.strings = numbers(&it, from->strings.count);
+    it.functions = numbers(&it, from->functions.count);
+    it.mappings = numbers(&it, from->mappings.count);
+    it.locations = numbers(&it, from->locations.count);
+    it.stacks = numbers(&it, from->stacks.count);
+    it.label_sets = numbers(&it, from->label_sets.count);
+    it.moves = calloc(from->mappings.count + 1, sizeof *it.moves);
+    to->failed |= it.moves == NULL || from->failed;
+    if (!to->failed) {
+        merge_functions(&it);
+        merge_mappings(&it);
+        merge_locations(&it);
+        merge_stacks(&it);
+        merge_label_sets(&it);
+        merge_types(&it);
+        prepare_columns(&it);
+        merge_rows(&it);
+        merge_head(&it, first);
     }
-    uint32_t(*lives)[FORMAT_LIVES] = it->to->samples.lives;
-    for (unsigned i = 0; i < FORMAT_LIVES && lives && it->from->samples.lives; i++) {
-        uint32_t *sum = &lives[to_row][i], more = it->from->samples.lives[from_row][i];
-        if (it->factor < 0)
-            *sum = *sum > more ? *sum - more : 0;
-        else if (__builtin_add_overflow(*sum, more, sum))
-            *sum = UINT32_MAX;
-    }
-    float(*history)[PROFILE_MOMENTS_MAX] = it->to->samples.history;
-    for (unsigned i = 0; i < it->to->history_moments && history; i++)
-        history[to_row][i] += (float)it->factor * it->from->samples.history[from_row][i];
-}
-
-static void merge_rows(struct merging *it)
-{
-    struct profile *to = it->to;
-    struct profile_samples *samples = &to->samples;
-    bool fresh;
-    for (size_t i = 0; i < samples->count && !to->failed; i++) {
-        uint32_t number =
-            keys_add(&it->rows, row_key(to, i, samples->stacks[i], samples->label_sets[i]), &fresh);
-        if (number == KEYS_NONE || i > UINT32_MAX)
-            to->failed = true;
-        else if (fresh)
-            remember(it, number, &it->row_of, &it->row_room, (uint32_t)i);
-    }
-    for (size_t i = 0; i < it->from->samples.count && !to->failed; i++) {
-        uint32_t stack = it->stacks[it->from->samples.stacks[i]],
-                 labels = it->label_sets[it->from->samples.label_sets[i]];
-        uint32_t number = keys_add(&it->rows, row_key(it->from, i, stack, labels), &fresh);
-        if (number == KEYS_NONE) {
-            to->failed = true;
-        } else if (fresh) {
-            size_t row = profile_sample(to, stack, labels);
-            if (to->failed || !remember(it, number, &it->row_of, &it->row_room, (uint32_t)row))
-                return;
-            if (samples->weights)
-                samples->weights[row] = weight_at(it->from, i);
-            if (samples->scales)
-                samples->scales[row] = scale_at(it->from, i);
-        }
-        if (!to->failed)
-            merge_values(it, it->row_of[number], i);
-    }
-}
-
-/* ---- the whole -------------------------------------------------------------------------- */
-
-static bool same_moments(const struct profile *a, const struct profile *b)
-{
-    const struct profile_moment *left = a->moments.items, *right = b->moments.items;
-    bool same = a->moments.count == b->moments.count && a->history_moments == b->history_moments &&
-                !a->samples.history == !b->samples.history;
-    for (size_t i = 0; i < a->moments.count && same; i++)
-        same = left[i].time_ns == right[i].time_ns && left[i].rows == right[i].rows;
-    return same;
+    uint32_t *lists[] = {it.strings, it.functions,  it.mappings, it.locations,
+                         it.stacks,  it.label_sets, it.place_of, it.row_of};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        free(lists[i]);
+    free(it.moves);
+    keys_free(&it.places);
+    keys_free(&it.rows);
+    ranges_free(&it.files);
+    ranges_free(&it.taken);
+    return !to->failed && profile_sums_fit(to);
 }
 
 /* Columns that both need, or that make no sense any more. */
@@ -454,43 +139,14 @@ static void prepare_columns(struct merging *it)
     }
 }
 
-static void add_known(int64_t *to, int64_t from, double factor)
+static bool same_moments(const struct profile *a, const struct profile *b)
 {
-    *to = *to < 0 || from < 0 ? -1 : unsample_round((double)*to + (double)from * factor);
-}
-
-static void merge_list(struct merging *it, struct list *to, const struct list *from)
-{
-    struct keys there = {0};
-    bool fresh;
-    for (size_t i = 0; i < to->count; i++)
-        keys_add(&there, (struct key){{((uint32_t *)to->items)[i], 0, 0}}, &fresh);
-    for (size_t i = 0; i < from->count && !it->to->failed; i++) {
-        uint32_t string = string_of(it, ((const uint32_t *)from->items)[i]), *place;
-        it->to->failed |= keys_add(&there, (struct key){{string, 0, 0}}, &fresh) == KEYS_NONE;
-        if (fresh && (place = profile_list_add(it->to, to, sizeof *place)) != NULL)
-            *place = string;
-    }
-    keys_free(&there);
-}
-
-/* What stands over the first profile of a sum. */
-static void copy_head(struct merging *it)
-{
-    struct profile *to = it->to;
-    const struct profile *from = it->from;
-    to->kind = from->kind;
-    to->format = from->format;
-    to->traits = from->traits;
-    to->command = string_of(it, from->command);
-    to->host = string_of(it, from->host);
-    to->drop_frames = string_of(it, from->drop_frames);
-    to->keep_frames = string_of(it, from->keep_frames);
-    to->doc_url = string_of(it, from->doc_url);
-    to->pid = from->pid;
-    to->period_type.name = string_of(it, from->period_type.name);
-    to->period_type.unit = string_of(it, from->period_type.unit);
-    to->exact_allocs = to->exact_frees = to->exact_alloc_bytes = to->exact_live_bytes = 0;
+    const struct profile_moment *left = a->moments.items, *right = b->moments.items;
+    bool same = a->moments.count == b->moments.count && a->history_moments == b->history_moments &&
+                !a->samples.history == !b->samples.history;
+    for (size_t i = 0; i < a->moments.count && same; i++)
+        same = left[i].time_ns == right[i].time_ns && left[i].rows == right[i].rows;
+    return same;
 }
 
 static void merge_head(struct merging *it, bool first)
@@ -530,37 +186,413 @@ static void merge_head(struct merging *it, bool first)
     merge_list(it, &to->warnings, &from->warnings);
 }
 
-bool profile_merge(struct profile *to, const struct profile *from, double factor)
+/* What stands over the first profile of a sum. */
+static void copy_head(struct merging *it)
 {
-    struct merging it = {.to = to, .from = from, .factor = factor};
-    bool first = to->types == 0;
-    it.strings = numbers(&it, from->strings.count);
-    it.functions = numbers(&it, from->functions.count);
-    it.mappings = numbers(&it, from->mappings.count);
-    it.locations = numbers(&it, from->locations.count);
-    it.stacks = numbers(&it, from->stacks.count);
-    it.label_sets = numbers(&it, from->label_sets.count);
-    it.moves = calloc(from->mappings.count + 1, sizeof *it.moves);
-    to->failed |= it.moves == NULL || from->failed;
-    if (!to->failed) {
-        merge_functions(&it);
-        merge_mappings(&it);
-        merge_locations(&it);
-        merge_stacks(&it);
-        merge_label_sets(&it);
-        merge_types(&it);
-        prepare_columns(&it);
-        merge_rows(&it);
-        merge_head(&it, first);
+    struct profile *to = it->to;
+    const struct profile *from = it->from;
+    to->kind = from->kind;
+    to->format = from->format;
+    to->traits = from->traits;
+    to->command = string_of(it, from->command);
+    to->host = string_of(it, from->host);
+    to->drop_frames = string_of(it, from->drop_frames);
+    to->keep_frames = string_of(it, from->keep_frames);
+    to->doc_url = string_of(it, from->doc_url);
+    to->pid = from->pid;
+    to->period_type.name = string_of(it, from->period_type.name);
+    to->period_type.unit = string_of(it, from->period_type.unit);
+    to->exact_allocs = to->exact_frees = to->exact_alloc_bytes = to->exact_live_bytes = 0;
+}
+
+static void add_known(int64_t *to, int64_t from, double factor)
+{
+    *to = *to < 0 || from < 0 ? -1 : unsample_round((double)*to + (double)from * factor);
+}
+
+static void merge_list(struct merging *it, struct list *to, const struct list *from)
+{
+    struct keys there = {0};
+    bool fresh;
+    for (size_t i = 0; i < to->count; i++)
+        keys_add(&there, (struct key){{((uint32_t *)to->items)[i], 0, 0}}, &fresh);
+    for (size_t i = 0; i < from->count && !it->to->failed; i++) {
+        uint32_t string = string_of(it, ((const uint32_t *)from->items)[i]), *place;
+        it->to->failed |= keys_add(&there, (struct key){{string, 0, 0}}, &fresh) == KEYS_NONE;
+        if (fresh && (place = profile_list_add(it->to, to, sizeof *place)) != NULL)
+            *place = string;
     }
-    uint32_t *lists[] = {it.strings, it.functions,  it.mappings, it.locations,
-                         it.stacks,  it.label_sets, it.place_of, it.row_of};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        free(lists[i]);
-    free(it.moves);
-    keys_free(&it.places);
-    keys_free(&it.rows);
-    ranges_free(&it.files);
-    ranges_free(&it.taken);
-    return !to->failed && profile_sums_fit(to);
+    keys_free(&there);
+}
+
+static uint32_t *numbers(struct merging *it, size_t count)
+{
+    uint32_t *made = calloc(count + 1, sizeof *made);
+    it->to->failed |= made == NULL;
+    return made;
+}
+
+static void merge_functions(struct merging *it)
+{
+    for (uint32_t i = 1; i < it->from->functions.count && !it->to->failed; i++) {
+        struct profile_function function = *profile_function_at(it->from, i);
+        function.name = string_of(it, function.name);
+        function.system_name = string_of(it, function.system_name);
+        function.file = string_of(it, function.file);
+        it->functions[i] = profile_function(it->to, &function);
+    }
+}
+
+/* The string of `to`. 0 in the list: not looked for yet. */
+static uint32_t string_of(struct merging *it, uint32_t string)
+{
+    if (string == 0 || it->to->failed)
+        return 0;
+    if (it->strings[string] == 0)
+        it->strings[string] = profile_string_of(it->to, profile_text(it->from, string));
+    return it->strings[string];
+}
+
+static void merge_mappings(struct merging *it)
+{
+    for (uint32_t i = 1; i < it->to->mappings.count && !it->to->failed; i++)
+        know_mapping(it, i);
+    for (uint32_t i = 1; i < it->from->mappings.count && !it->to->failed; i++) {
+        struct profile_mapping mapping = *profile_mapping_at(it->from, i);
+        uint32_t there = find_mapping(it, &mapping);
+        if (there != 0) {
+            const struct profile_mapping *known = profile_mapping_at(it->to, there);
+            it->moves[i] = (int64_t)(known->start - known->offset - mapping.start + mapping.offset);
+        } else {
+            uint64_t start = free_start(it, &mapping);
+            it->moves[i] = (int64_t)(start - mapping.start);
+            mapping.limit += start - mapping.start;
+            mapping.start = start;
+            mapping.path = string_of(it, mapping.path);
+            mapping.build_id = string_of(it, mapping.build_id);
+            there = profile_mapping(it->to, &mapping);
+            know_mapping(it, there);
+        }
+        it->mappings[i] = there;
+    }
+}
+
+/* From now on it is found. */
+static void know_mapping(struct merging *it, uint32_t number)
+{
+    const struct profile_mapping *mapping = profile_mapping_at(it->to, number);
+    bool known = add_file(it, (uint64_t)mapping->path << 1, mapping, number) &&
+                 (mapping->build_id == 0 ||
+                  add_file(it, (uint64_t)mapping->build_id << 1 | 1, mapping, number)) &&
+                 ranges_add(&it->taken, 0, mapping->start, mapping->limit, number);
+    it->to->failed |= !known;
+    if (mapping->limit > it->last)
+        it->last = mapping->limit;
+}
+
+static bool add_file(struct merging *it, uint64_t group, const struct profile_mapping *mapping,
+                     uint32_t number)
+{
+    bool addresses = has_addresses_only(profile_text(it->to, mapping->path));
+    uint64_t start = addresses ? mapping->start : mapping->offset;
+    return ranges_add(&it->files, group << 1 | addresses, start,
+                      start + (mapping->limit - mapping->start), number);
+}
+
+/* What is in memory only is the same if its addresses are. */
+static bool has_addresses_only(const char *path)
+{
+    return path[0] == 0 || path[0] == '[';
+}
+
+static uint32_t find_mapping(struct merging *it, const struct profile_mapping *mapping)
+{
+    const char *path = profile_text(it->from, mapping->path);
+    bool addresses = has_addresses_only(path);
+    uint64_t start = addresses ? mapping->start : mapping->offset;
+    uint64_t end = start + (mapping->limit - mapping->start);
+    uint32_t strings[2], best = UINT32_MAX;
+    bool there[2] = {
+        profile_has_string(it->to, path, &strings[0]),
+        mapping->build_id != 0 &&
+            profile_has_string(it->to, profile_text(it->from, mapping->build_id), &strings[1])};
+    struct part part = {it, mapping};
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t group = ((uint64_t)strings[i] << 1 | i) << 1 | addresses;
+        uint32_t found = there[i] ? ranges_find(&it->files, group, start, end, fits, &part) : best;
+        best = found < best ? found : best;
+    }
+    return best == UINT32_MAX ? 0 : best;
+}
+
+static bool fits(const void *context, uint32_t number)
+{
+    const struct part *part = context;
+    const struct profile_mapping *there = profile_mapping_at(part->it->to, number);
+    return same_file(part->it, there, part->mapping) && has_part(part->it, there, part->mapping);
+}
+
+static bool same_file(const struct merging *it, const struct profile_mapping *a,
+                      const struct profile_mapping *b)
+{
+    if (a->build_id != 0 && b->build_id != 0)
+        return strcmp(profile_text(it->to, a->build_id), profile_text(it->from, b->build_id)) == 0;
+    return strcmp(profile_text(it->to, a->path), profile_text(it->from, b->path)) == 0;
+}
+
+/* Has the file's bytes that `part` has, or the place in memory where there is no file. */
+static bool has_part(const struct merging *it, const struct profile_mapping *whole,
+                     const struct profile_mapping *part)
+{
+    if (has_addresses_only(profile_text(it->from, part->path)))
+        return whole->start == part->start && whole->limit == part->limit;
+    return whole->offset <= part->offset &&
+           part->offset - whole->offset <= whole->limit - whole->start &&
+           part->limit - part->start <=
+               whole->limit - whole->start - (part->offset - whole->offset);
+}
+
+/* Where the mapping can be: at its own place unless something is there. */
+static uint64_t free_start(struct merging *it, const struct profile_mapping *mapping)
+{
+    enum { DISTANCE = 1 << 20 };
+    uint64_t size = mapping->limit - mapping->start;
+    bool taken = size > 0 && ranges_find(&it->taken, 0, mapping->limit - 1, mapping->start + 1,
+                                         always, NULL) != UINT32_MAX;
+    if (!taken || it->last > UINT64_MAX - size - 2 * (uint64_t)DISTANCE)
+        return mapping->start;
+    return (it->last + 2 * (uint64_t)DISTANCE - 1) & ~((uint64_t)DISTANCE - 1);
+}
+
+static bool always(const void *context, uint32_t number)
+{
+    (void)context;
+    (void)number;
+    return true;
+}
+
+static void merge_locations(struct merging *it)
+{
+    uint32_t max = 1;
+    bool fresh;
+    for (uint32_t i = 0; i < it->to->locations.count && !it->to->failed; i++) {
+        struct key key = location_key(profile_location_at(it->to, i), profile_lines_of(it->to, i));
+        uint32_t number = keys_add(&it->places, key, &fresh);
+        if (number == KEYS_NONE)
+            it->to->failed = true;
+        else if (fresh)
+            remember(it, number, &it->place_of, &it->place_room, i);
+    }
+    for (uint32_t i = 0; i < it->from->locations.count; i++)
+        if (profile_location_at(it->from, i)->lines > max)
+            max = profile_location_at(it->from, i)->lines;
+    struct profile_line *lines = calloc(max, sizeof *lines);
+    it->to->failed |= lines == NULL;
+    for (uint32_t i = 0; i < it->from->locations.count && !it->to->failed; i++)
+        it->locations[i] = merge_location(it, i, lines);
+    free(lines);
+}
+
+static struct key location_key(const struct profile_location *location,
+                               const struct profile_line *lines)
+{
+    struct key key = {{location->mapping, location->address, 0}};
+    if (location->address != 0) {
+        key.words[1] -= (location->flags & LOCATION_EXACT) == 0;
+        key.words[2] = 1;
+        return key;
+    }
+    for (uint32_t i = 0; i < location->lines; i++) {
+        key.words[1] = key.words[1] * UINT64_C(0x9e3779b97f4a7c15) + lines[i].function;
+        key.words[2] = key.words[2] * 31 + ((uint64_t)lines[i].line << 1);
+    }
+    return key;
+}
+
+/* A number of `keys` that is new has its place in the list: true. */
+static bool remember(struct merging *it, uint32_t number, uint32_t **list, size_t *room,
+                     uint32_t value)
+{
+    if (number == KEYS_NONE || !list_reserve(list, room, (size_t)number + 1, sizeof **list)) {
+        it->to->failed = true;
+        return false;
+    }
+    (*list)[number] = value;
+    return true;
+}
+
+static uint32_t merge_location(struct merging *it, uint32_t number, struct profile_line *lines)
+{
+    struct profile_location location = *profile_location_at(it->from, number);
+    bool fresh;
+    for (uint32_t i = 0; i < location.lines; i++) {
+        lines[i] = profile_lines_of(it->from, number)[i];
+        lines[i].function = it->functions[lines[i].function];
+    }
+    if (location.address != 0)
+        location.address += (uint64_t)it->moves[location.mapping];
+    location.mapping = it->mappings[location.mapping];
+    uint32_t known = keys_add(&it->places, location_key(&location, lines), &fresh);
+    if (known == KEYS_NONE) {
+        it->to->failed = true;
+        return 0;
+    }
+    if (!fresh) {
+        uint32_t there = it->place_of[known];
+        if (location.address == 0)
+            return same_lines(it, there, lines, location.lines)
+                       ? there
+                       : profile_location(it->to, &location, lines, location.lines);
+        if (profile_location_at(it->to, there)->lines == 0 && location.lines > 0)
+            profile_set_lines(it->to, there, lines, location.lines, location.flags);
+        return there;
+    }
+    uint32_t made = profile_location(it->to, &location, lines, location.lines);
+    remember(it, known, &it->place_of, &it->place_room, made);
+    return made;
+}
+
+static bool same_lines(const struct merging *it, uint32_t location,
+                       const struct profile_line *lines, uint32_t count)
+{
+    return profile_location_at(it->to, location)->lines == count &&
+           (count == 0 ||
+            memcmp(profile_lines_of(it->to, location), lines, count * sizeof *lines) == 0);
+}
+
+static void merge_stacks(struct merging *it)
+{
+    uint32_t max = 1, count;
+    for (uint32_t i = 0; i < it->from->stacks.count; i++) {
+        count = profile_depth_of(it->from, i);
+        max = count > max ? count : max;
+    }
+    uint32_t *moved = calloc(max, sizeof *moved);
+    it->to->failed |= moved == NULL;
+    for (uint32_t i = 0; i < it->from->stacks.count && !it->to->failed; i++) {
+        const uint32_t *frames = profile_frames_of(it->from, i, &count);
+        for (uint32_t k = 0; k < count; k++)
+            moved[k] = it->locations[frames[k]];
+        it->stacks[i] = profile_stack(it->to, moved, count);
+    }
+    free(moved);
+}
+
+static void merge_label_sets(struct merging *it)
+{
+    const struct profile_label_set *sets = it->from->label_sets.items;
+    const struct profile_label *labels = it->from->labels.items;
+    for (uint32_t i = 1; i < it->from->label_sets.count && !it->to->failed; i++) {
+        struct profile_label moved[PROFILE_LABELS_MAX];
+        for (uint32_t k = 0; k < sets[i].count; k++) {
+            moved[k] = labels[sets[i].first + k];
+            moved[k].key = string_of(it, moved[k].key);
+            moved[k].text = string_of(it, moved[k].text);
+            moved[k].unit = string_of(it, moved[k].unit);
+        }
+        it->label_sets[i] = profile_label_set(it->to, moved, sets[i].count);
+    }
+}
+
+static void merge_types(struct merging *it)
+{
+    struct profile *to = it->to;
+    bool first = to->types == 0;
+    for (unsigned i = 0; i < it->from->types; i++) {
+        const char *name = profile_text(it->from, it->from->type[i].name),
+                   *unit = profile_text(it->from, it->from->type[i].unit);
+        int there = profile_type_named(to, name);
+        if (there < 0 && to->types == PROFILE_TYPES_MAX) {
+            profile_warn(to, "%s is left out: there are too many kinds of values", name);
+            it->types[i] = PROFILE_TYPES_MAX;
+            continue;
+        }
+        it->types[i] = profile_type(to, name, unit);
+        if (strcmp(profile_text(to, to->type[it->types[i]].unit), unit) != 0)
+            profile_warn(to, "%s is added up, but was counted in %s and in %s", name, unit,
+                         profile_text(to, to->type[it->types[i]].unit));
+    }
+    if (first && it->from->types > 0 && it->types[it->from->default_type] < to->types)
+        to->default_type = it->types[it->from->default_type];
+}
+
+static float weight_at(const struct profile *profile, size_t row)
+{
+    return profile->samples.weights ? profile->samples.weights[row] : 1;
+}
+
+static void merge_rows(struct merging *it)
+{
+    struct profile *to = it->to;
+    struct profile_samples *samples = &to->samples;
+    bool fresh;
+    for (size_t i = 0; i < samples->count && !to->failed; i++) {
+        uint32_t number =
+            keys_add(&it->rows, row_key(to, i, samples->stacks[i], samples->label_sets[i]), &fresh);
+        if (number == KEYS_NONE || i > UINT32_MAX)
+            to->failed = true;
+        else if (fresh)
+            remember(it, number, &it->row_of, &it->row_room, (uint32_t)i);
+    }
+    for (size_t i = 0; i < it->from->samples.count && !to->failed; i++) {
+        uint32_t stack = it->stacks[it->from->samples.stacks[i]],
+                 labels = it->label_sets[it->from->samples.label_sets[i]];
+        uint32_t number = keys_add(&it->rows, row_key(it->from, i, stack, labels), &fresh);
+        if (number == KEYS_NONE) {
+            to->failed = true;
+        } else if (fresh) {
+            size_t row = profile_sample(to, stack, labels);
+            if (to->failed || !remember(it, number, &it->row_of, &it->row_room, (uint32_t)row))
+                return;
+            if (samples->weights)
+                samples->weights[row] = weight_at(it->from, i);
+            if (samples->scales)
+                samples->scales[row] = scale_at(it->from, i);
+        }
+        if (!to->failed)
+            merge_values(it, it->row_of[number], i);
+    }
+}
+
+static struct key row_key(const struct profile *profile, size_t row, uint32_t stack,
+                          uint32_t label_set)
+{
+    float weights[] = {weight_at(profile, row), scale_at(profile, row).live};
+    uint64_t bits;
+    memcpy(&bits, weights, sizeof bits);
+    return (struct key){{stack, label_set, bits}};
+}
+
+static struct profile_scale scale_at(const struct profile *profile, size_t row)
+{
+    float weight = weight_at(profile, row);
+    return profile->samples.scales ? profile->samples.scales[row]
+                                   : (struct profile_scale){weight, weight, 0, 0};
+}
+
+static void merge_values(struct merging *it, size_t to_row, size_t from_row)
+{
+    for (unsigned i = 0; i < it->from->types; i++) {
+        if (it->types[i] == PROFILE_TYPES_MAX)
+            continue;
+        int64_t value = it->from->samples.values[i][from_row],
+                *place = &it->to->samples.values[it->types[i]][to_row];
+        if (it->factor == -1 && value != INT64_MIN)
+            value = -value;
+        else if (it->factor != 1)
+            value = unsample_round((double)value * it->factor);
+        if (__builtin_add_overflow(*place, value, place))
+            *place = value > 0 ? INT64_MAX : INT64_MIN;
+    }
+    uint32_t(*lives)[FORMAT_LIVES] = it->to->samples.lives;
+    for (unsigned i = 0; i < FORMAT_LIVES && lives && it->from->samples.lives; i++) {
+        uint32_t *sum = &lives[to_row][i], more = it->from->samples.lives[from_row][i];
+        if (it->factor < 0)
+            *sum = *sum > more ? *sum - more : 0;
+        else if (__builtin_add_overflow(*sum, more, sum))
+            *sum = UINT32_MAX;
+    }
+    float(*history)[PROFILE_MOMENTS_MAX] = it->to->samples.history;
+    for (unsigned i = 0; i < it->to->history_moments && history; i++)
+        history[to_row][i] += (float)it->factor * it->from->samples.history[from_row][i];
 }

@@ -11,36 +11,27 @@
 #include "tool/memory/memory.h"
 #include "tool/profile/model_index.h"
 
-/* The number of a thing that is there, or MAP_NONE: also if it can't be added. */
-static uint32_t find(struct profile *profile, struct map *map, map_bytes *bytes, const void *data,
-                     size_t size)
-{
-    uint32_t number = MAP_NONE;
-    if (!profile->failed && !map_find(map, profile, bytes, data, size, &number))
-        profile->failed = true;
-    return number;
-}
-
-static bool profile_room(struct profile *profile, struct list *list, size_t item_size)
-{
-    bool ok = list_reserve(&list->items, &list->room, list->count + 1, item_size);
-    profile->failed |= !ok;
-    return ok;
-}
+static bool profile_room(struct profile *profile, struct list *list, size_t item_size);
+static const void *string_bytes(const void *context, uint32_t number, size_t *size);
+static const void *function_bytes(const void *context, uint32_t number, size_t *size);
+static bool stack_pack(struct profile_index *index, const uint32_t *locations, uint32_t count,
+                       size_t *size);
+static const void *stack_bytes(const void *context, uint32_t number, size_t *size);
+static const struct profile_stack *stack_at(const struct profile *profile, uint32_t stack);
+static bool frames_reserve(struct profile *profile, size_t count);
+static int compare_labels(const void *a, const void *b);
+static const void *set_bytes(const void *context, uint32_t number, size_t *size);
+static bool mappings_order(struct profile *profile);
+static size_t starts_before(const struct profile *profile, uint64_t address);
+static int compare_starts(const void *a, const void *b, void *context);
+static const void *address_bytes(const void *context, uint32_t number, size_t *size);
+static const void *named_bytes(const void *context, uint32_t number, size_t *size);
 
 void *profile_list_add(struct profile *profile, struct list *list, size_t item_size)
 {
     void *item = list_add(list, item_size);
     profile->failed |= item == NULL;
     return item;
-}
-
-static bool profile_append(struct profile *profile, struct list *list, size_t item_size,
-                           const void *items, size_t count)
-{
-    bool ok = list_append(list, item_size, items, count);
-    profile->failed |= !ok;
-    return ok;
 }
 
 void profile_start(struct profile *profile)
@@ -63,6 +54,13 @@ void profile_start(struct profile *profile)
     profile_list_add(profile, &profile->functions, sizeof(struct profile_function));
     profile_stack(profile, NULL, 0);
     profile_list_add(profile, &profile->label_sets, sizeof(struct profile_label_set));
+}
+
+static bool profile_room(struct profile *profile, struct list *list, size_t item_size)
+{
+    bool ok = list_reserve(&list->items, &list->room, list->count + 1, item_size);
+    profile->failed |= !ok;
+    return ok;
 }
 
 void profile_free(struct profile *profile)
@@ -99,15 +97,25 @@ void profile_free(struct profile *profile)
     memset(profile, 0, sizeof *profile);
 }
 
-/* ---- strings ---------------------------------------------------------------------------- */
-
-static const void *string_bytes(const void *context, uint32_t number, size_t *size)
+/* The number of a thing that is there, or MAP_NONE: also if it can't be added. */
+static uint32_t find(struct profile *profile, struct map *map, map_bytes *bytes, const void *data,
+                     size_t size)
 {
-    const struct profile *profile = context;
-    const struct string *string = (const struct string *)profile->strings.items + number;
-    *size = string->length;
-    return (const char *)profile->text.items + string->offset;
+    uint32_t number = MAP_NONE;
+    if (!profile->failed && !map_find(map, profile, bytes, data, size, &number))
+        profile->failed = true;
+    return number;
 }
+
+static bool profile_append(struct profile *profile, struct list *list, size_t item_size,
+                           const void *items, size_t count)
+{
+    bool ok = list_append(list, item_size, items, count);
+    profile->failed |= !ok;
+    return ok;
+}
+
+/* ---- strings ---------------------------------------------------------------------------- */
 
 uint32_t profile_string(struct profile *profile, const char *text, size_t length)
 {
@@ -124,6 +132,14 @@ uint32_t profile_string(struct profile *profile, const char *text, size_t length
         return 0;
     map_add(map, (uint32_t)profile->strings.count - 1);
     return (uint32_t)profile->strings.count - 1;
+}
+
+static const void *string_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct profile *profile = context;
+    const struct string *string = (const struct string *)profile->strings.items + number;
+    *size = string->length;
+    return (const char *)profile->text.items + string->offset;
 }
 
 uint32_t profile_string_of(struct profile *profile, const char *text)
@@ -161,13 +177,6 @@ void profile_warn(struct profile *profile, const char *format, ...)
 
 /* ---- functions, stacks, label sets ------------------------------------------------------ */
 
-static const void *function_bytes(const void *context, uint32_t number, size_t *size)
-{
-    const struct profile *profile = context;
-    *size = sizeof(struct profile_function);
-    return profile_function_at(profile, number);
-}
-
 uint32_t profile_function(struct profile *profile, const struct profile_function *function)
 {
     struct map *map = profile->index ? &profile->index->functions : NULL;
@@ -180,50 +189,11 @@ uint32_t profile_function(struct profile *profile, const struct profile_function
     return (uint32_t)profile->functions.count - 1;
 }
 
-static const struct profile_stack *stack_at(const struct profile *profile, uint32_t stack)
-{
-    return (const struct profile_stack *)profile->stacks.items + stack;
-}
-
-static const void *stack_bytes(const void *context, uint32_t number, size_t *size)
+static const void *function_bytes(const void *context, uint32_t number, size_t *size)
 {
     const struct profile *profile = context;
-    uint64_t first = stack_at(profile, number)->first;
-    uint64_t end = number + 1 < profile->stacks.count ? stack_at(profile, number + 1)->first
-                                                      : profile->frames.count;
-    *size = end - first;
-    return (const uint8_t *)profile->frames.items + first;
-}
-
-/* Seven bits a byte, the lowest first: files have a million stacks, and are no larger. */
-static bool stack_pack(struct profile_index *index, const uint32_t *locations, uint32_t count,
-                       size_t *size)
-{
-    enum { MOST = 5 };
-    if (!list_reserve(&index->packed, &index->packed_room, (size_t)count * MOST, 1))
-        return false;
-    uint8_t *at = index->packed;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t left = locations[i];
-        for (; left > 127; left >>= 7)
-            *at++ = (uint8_t)(left | 128);
-        *at++ = (uint8_t)left;
-    }
-    *size = (size_t)(at - index->packed);
-    return true;
-}
-
-/* Room for the way out of every stack that is in. */
-static bool frames_reserve(struct profile *profile, size_t count)
-{
-    struct profile_index *index = profile->index;
-    for (size_t i = 0; i < COUNT_OF(index->frames); i++)
-        if (!list_reserve(&index->frames[i], &index->frames_room[i], count + 1,
-                          sizeof *index->frames[i])) {
-            profile->failed = true;
-            return false;
-        }
-    return true;
+    *size = sizeof(struct profile_function);
+    return profile_function_at(profile, number);
 }
 
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count)
@@ -247,6 +217,52 @@ uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint3
         return 0;
     map_add(map, (uint32_t)profile->stacks.count - 1);
     return (uint32_t)profile->stacks.count - 1;
+}
+
+/* Seven bits a byte, the lowest first: files have a million stacks, and are no larger. */
+static bool stack_pack(struct profile_index *index, const uint32_t *locations, uint32_t count,
+                       size_t *size)
+{
+    enum { MOST = 5 };
+    if (!list_reserve(&index->packed, &index->packed_room, (size_t)count * MOST, 1))
+        return false;
+    uint8_t *at = index->packed;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t left = locations[i];
+        for (; left > 127; left >>= 7)
+            *at++ = (uint8_t)(left | 128);
+        *at++ = (uint8_t)left;
+    }
+    *size = (size_t)(at - index->packed);
+    return true;
+}
+
+static const void *stack_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct profile *profile = context;
+    uint64_t first = stack_at(profile, number)->first;
+    uint64_t end = number + 1 < profile->stacks.count ? stack_at(profile, number + 1)->first
+                                                      : profile->frames.count;
+    *size = end - first;
+    return (const uint8_t *)profile->frames.items + first;
+}
+
+static const struct profile_stack *stack_at(const struct profile *profile, uint32_t stack)
+{
+    return (const struct profile_stack *)profile->stacks.items + stack;
+}
+
+/* Room for the way out of every stack that is in. */
+static bool frames_reserve(struct profile *profile, size_t count)
+{
+    struct profile_index *index = profile->index;
+    for (size_t i = 0; i < COUNT_OF(index->frames); i++)
+        if (!list_reserve(&index->frames[i], &index->frames_room[i], count + 1,
+                          sizeof *index->frames[i])) {
+            profile->failed = true;
+            return false;
+        }
+    return true;
 }
 
 void profile_settle(struct profile *profile)
@@ -275,20 +291,6 @@ const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack,
     return frames;
 }
 
-static const void *set_bytes(const void *context, uint32_t number, size_t *size)
-{
-    const struct profile *profile = context;
-    const struct profile_label_set *set =
-        (const struct profile_label_set *)profile->label_sets.items + number;
-    *size = set->count * sizeof(struct profile_label);
-    return (const struct profile_label *)profile->labels.items + set->first;
-}
-
-static int compare_labels(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct profile_label));
-}
-
 uint32_t profile_label_set(struct profile *profile, const struct profile_label *labels,
                            uint32_t count)
 {
@@ -312,6 +314,20 @@ uint32_t profile_label_set(struct profile *profile, const struct profile_label *
         return 0;
     map_add(map, (uint32_t)profile->label_sets.count - 1);
     return (uint32_t)profile->label_sets.count - 1;
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct profile_label));
+}
+
+static const void *set_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct profile *profile = context;
+    const struct profile_label_set *set =
+        (const struct profile_label_set *)profile->label_sets.items + number;
+    *size = set->count * sizeof(struct profile_label);
+    return (const struct profile_label *)profile->labels.items + set->first;
 }
 
 const struct profile_label *profile_label_of(const struct profile *profile, uint32_t label_set,
@@ -339,27 +355,18 @@ uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *
     return (uint32_t)profile->mappings.count - 1;
 }
 
-static int compare_starts(const void *a, const void *b, void *context)
-{
-    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-    uint64_t left = profile_mapping_at(context, one)->start,
-             right = profile_mapping_at(context, other)->start;
-    return left != right ? (left < right ? -1 : 1) : one < other ? -1 : one > other;
-}
-
-/* How many of those in order start at the address or before. */
-static size_t starts_before(const struct profile *profile, uint64_t address)
+uint32_t profile_find_mapping(struct profile *profile, uint64_t address)
 {
     const struct profile_index *index = profile->index;
-    size_t low = 0, high = index->by_start_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (profile_mapping_at(profile, index->by_start[middle])->start <= address)
-            low = middle + 1;
-        else
-            high = middle;
+    if (!mappings_order(profile)) {
+        profile->failed = true;
+        return 0;
     }
-    return low;
+    size_t low = starts_before(profile, address);
+    if (low == 0)
+        return 0;
+    uint32_t found = index->by_start[low - 1];
+    return address < profile_mapping_at(profile, found)->limit ? found : 0;
 }
 
 /* Puts those that are new in their places. A file may name one whenever it is loaded: few at a time
@@ -385,18 +392,27 @@ static bool mappings_order(struct profile *profile)
     return true;
 }
 
-uint32_t profile_find_mapping(struct profile *profile, uint64_t address)
+/* How many of those in order start at the address or before. */
+static size_t starts_before(const struct profile *profile, uint64_t address)
 {
     const struct profile_index *index = profile->index;
-    if (!mappings_order(profile)) {
-        profile->failed = true;
-        return 0;
+    size_t low = 0, high = index->by_start_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (profile_mapping_at(profile, index->by_start[middle])->start <= address)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    size_t low = starts_before(profile, address);
-    if (low == 0)
-        return 0;
-    uint32_t found = index->by_start[low - 1];
-    return address < profile_mapping_at(profile, found)->limit ? found : 0;
+    return low;
+}
+
+static int compare_starts(const void *a, const void *b, void *context)
+{
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    uint64_t left = profile_mapping_at(context, one)->start,
+             right = profile_mapping_at(context, other)->start;
+    return left != right ? (left < right ? -1 : 1) : one < other ? -1 : one > other;
 }
 
 uint32_t profile_location(struct profile *profile, const struct profile_location *location,
@@ -409,14 +425,6 @@ uint32_t profile_location(struct profile *profile, const struct profile_location
         !profile_append(profile, &profile->locations, sizeof copy, &copy, 1))
         return 0;
     return (uint32_t)profile->locations.count - 1;
-}
-
-static const void *address_bytes(const void *context, uint32_t number, size_t *size)
-{
-    const struct profile *profile = context;
-    const struct profile_location *location = profile_location_at(profile, number);
-    *size = sizeof location->address;
-    return &location->address;
 }
 
 uint32_t profile_address(struct profile *profile, uint64_t address, uint8_t flags)
@@ -434,16 +442,12 @@ uint32_t profile_address(struct profile *profile, uint64_t address, uint8_t flag
     return number;
 }
 
-/* Its parts lie in two lists: they are put together where the next one will be. */
-static const void *named_bytes(const void *context, uint32_t number, size_t *size)
+static const void *address_bytes(const void *context, uint32_t number, size_t *size)
 {
     const struct profile *profile = context;
-    const struct profile_line *line = profile_lines_of(profile, number);
-    struct named *named = &profile->index->last_named;
-    *named =
-        (struct named){line->function, line->line, profile_location_at(profile, number)->mapping};
-    *size = sizeof *named;
-    return named;
+    const struct profile_location *location = profile_location_at(profile, number);
+    *size = sizeof location->address;
+    return &location->address;
 }
 
 uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line, uint32_t mapping)
@@ -459,6 +463,18 @@ uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line
     if (!profile->failed)
         map_add(map, number);
     return number;
+}
+
+/* Its parts lie in two lists: they are put together where the next one will be. */
+static const void *named_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct profile *profile = context;
+    const struct profile_line *line = profile_lines_of(profile, number);
+    struct named *named = &profile->index->last_named;
+    *named =
+        (struct named){line->function, line->line, profile_location_at(profile, number)->mapping};
+    *size = sizeof *named;
+    return named;
 }
 
 void profile_set_lines(struct profile *profile, uint32_t location, const struct profile_line *lines,

@@ -2,15 +2,7 @@
 /* See tool/profile/names.h. */
 #include "tool/profile/names.h"
 
-/* Names such as "[stack not recorded]" stand for no code. */
-static bool is_code(const struct profile *profile, uint32_t number)
-{
-    const struct profile_location *location = profile_location_at(profile, number);
-    if (location->address != 0 || location->lines == 0)
-        return true;
-    uint32_t function = profile_lines_of(profile, number)[0].function;
-    return profile_text(profile, profile_function_at(profile, function)->name)[0] != '[';
-}
+static bool is_code(const struct profile *profile, uint32_t number);
 
 struct profile_names profile_names_of(const struct profile *profile)
 {
@@ -25,6 +17,16 @@ struct profile_names profile_names_of(const struct profile *profile)
         names.nearest += nearest;
     }
     return names;
+}
+
+/* Names such as "[stack not recorded]" stand for no code. */
+static bool is_code(const struct profile *profile, uint32_t number)
+{
+    const struct profile_location *location = profile_location_at(profile, number);
+    if (location->address != 0 || location->lines == 0)
+        return true;
+    uint32_t function = profile_lines_of(profile, number)[0].function;
+    return profile_text(profile, profile_function_at(profile, function)->name)[0] != '[';
 }
 
 double profile_names_share(const struct profile *profile)

@@ -9,27 +9,9 @@
 
 enum { LOOSE_MAX = 512, STEPS_MAX = 256 };
 
-static int compare(const void *left, const void *right)
-{
-    const struct range *a = left, *b = right;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
-
-static void sort_in(struct ranges *ranges)
-{
-    struct range *items = ranges->items;
-    qsort(items, ranges->count, sizeof *items, compare);
-    for (size_t i = 0; i < ranges->count; i++) {
-        bool first = i == 0 || items[i - 1].group != items[i].group;
-        uint32_t max = first ? (uint32_t)i : items[i - 1].max;
-        items[i].max = items[max].end < items[i].end ? (uint32_t)i : max;
-    }
-    ranges->sorted = ranges->count;
-}
+static void sort_in(struct ranges *ranges);
+static int compare(const void *left, const void *right);
+static size_t place_of(const struct ranges *ranges, uint64_t group, uint64_t start);
 
 bool ranges_add(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t end,
                 uint32_t number)
@@ -39,21 +21,6 @@ bool ranges_add(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t 
         return false;
     ranges->items[ranges->count++] = (struct range){group, start, end, number, 0};
     return true;
-}
-
-/* How many of the sorted ones are before or at this place. */
-static size_t place_of(const struct ranges *ranges, uint64_t group, uint64_t start)
-{
-    size_t low = 0, high = ranges->sorted;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct range *there = &ranges->items[middle];
-        if (there->group < group || (there->group == group && there->start <= start))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 uint32_t ranges_find(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t end,
@@ -80,6 +47,43 @@ uint32_t ranges_find(struct ranges *ranges, uint64_t group, uint64_t start, uint
             items[i].number < best && accept(context, items[i].number))
             best = items[i].number;
     return best;
+}
+
+static void sort_in(struct ranges *ranges)
+{
+    struct range *items = ranges->items;
+    qsort(items, ranges->count, sizeof *items, compare);
+    for (size_t i = 0; i < ranges->count; i++) {
+        bool first = i == 0 || items[i - 1].group != items[i].group;
+        uint32_t max = first ? (uint32_t)i : items[i - 1].max;
+        items[i].max = items[max].end < items[i].end ? (uint32_t)i : max;
+    }
+    ranges->sorted = ranges->count;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct range *a = left, *b = right;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* How many of the sorted ones are before or at this place. */
+static size_t place_of(const struct ranges *ranges, uint64_t group, uint64_t start)
+{
+    size_t low = 0, high = ranges->sorted;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct range *there = &ranges->items[middle];
+        if (there->group < group || (there->group == group && there->start <= start))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void ranges_free(struct ranges *ranges)

@@ -9,64 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FNV, and a mix at its end, because we show only half of it. */
-static uint64_t hash(const char *text)
-{
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (; *text != '\0'; text++)
-        sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    sum = (sum ^ sum >> 31) * UINT64_C(0x9e3779b97f4a7c15);
-    return sum ^ sum >> 29;
-}
-
-/* A hash in the place of a string; the empty one stays. */
-static void hide(struct profile *profile, uint32_t *string, const char *kind, uint64_t *count)
-{
-    char text[40];
-    if (*string == 0)
-        return;
-    snprintf(text, sizeof text, "%s_%010" PRIx64, kind,
-             hash(profile_text(profile, *string)) & UINT64_C(0xffffffffff));
-    *string = profile_string_of(profile, text);
-    ++*count;
-}
-
-static bool kept(const struct profile *profile, const struct redact_options *options,
-                 uint32_t string)
-{
-    return string != 0 && options->keep &&
-           options->keep(options->context, profile_text(profile, string));
-}
-
 static void functions_hide(struct profile *profile, const struct redact_options *options,
-                           struct redact_counts *counts)
-{
-    struct profile_function *functions = profile->functions.items;
-    for (size_t i = 1; i < profile->functions.count; i++) {
-        bool file = kept(profile, options, functions[i].file);
-        bool name = file || kept(profile, options, functions[i].name) ||
-                    kept(profile, options, functions[i].system_name);
-        uint64_t same = 0; /* a function counts once */
-        counts->kept += name ? 1 : 0;
-        if (!file)
-            hide(profile, &functions[i].file, "file", &counts->files);
-        if (name)
-            continue;
-        hide(profile, &functions[i].name, "f", &counts->functions);
-        hide(profile, &functions[i].system_name, "f", &same);
-    }
-}
-
+                           struct redact_counts *counts);
+static bool kept(const struct profile *profile, const struct redact_options *options,
+                 uint32_t string);
+static void hide(struct profile *profile, uint32_t *string, const char *kind, uint64_t *count);
+static uint64_t hash(const char *text);
 static void paths_hide(struct profile *profile, const struct redact_options *options,
-                       struct redact_counts *counts)
-{
-    struct profile_mapping *mappings = profile->mappings.items;
-    for (size_t i = 1; i < profile->mappings.count; i++)
-        if (!kept(profile, options, mappings[i].path))
-            hide(profile, &mappings[i].path, "module", &counts->paths);
-    if (!kept(profile, options, profile->program))
-        hide(profile, &profile->program, "module", &counts->paths);
-}
+                       struct redact_counts *counts);
 
 bool profile_redact(struct profile *profile, const struct redact_options *options,
                     struct redact_counts *counts)
@@ -91,4 +41,63 @@ bool profile_redact(struct profile *profile, const struct redact_options *option
     /* Patterns for names that are gone. */
     profile->drop_frames = profile->keep_frames = profile->doc_url = 0;
     return !profile->failed;
+}
+
+static void functions_hide(struct profile *profile, const struct redact_options *options,
+                           struct redact_counts *counts)
+{
+    struct profile_function *functions = profile->functions.items;
+    for (size_t i = 1; i < profile->functions.count; i++) {
+        bool file = kept(profile, options, functions[i].file);
+        bool name = file || kept(profile, options, functions[i].name) ||
+                    kept(profile, options, functions[i].system_name);
+        uint64_t same = 0; /* a function counts once */
+        counts->kept += name ? 1 : 0;
+        if (!file)
+            hide(profile, &functions[i].file, "file", &counts->files);
+        if (name)
+            continue;
+        hide(profile, &functions[i].name, "f", &counts->functions);
+        hide(profile, &functions[i].system_name, "f", &same);
+    }
+}
+
+static bool kept(const struct profile *profile, const struct redact_options *options,
+                 uint32_t string)
+{
+    return string != 0 && options->keep &&
+           options->keep(options->context, profile_text(profile, string));
+}
+
+/* A hash in the place of a string; the empty one stays. */
+static void hide(struct profile *profile, uint32_t *string, const char *kind, uint64_t *count)
+{
+    char text[40];
+    if (*string == 0)
+        return;
+    snprintf(text, sizeof text, "%s_%010" PRIx64, kind,
+             hash(profile_text(profile, *string)) & UINT64_C(0xffffffffff));
+    *string = profile_string_of(profile, text);
+    ++*count;
+}
+
+/* FNV, and a mix at its end, because we show only half of it. */
+static uint64_t hash(const char *text)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    for (; *text != '\0'; text++)
+        sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    sum = (sum ^ sum >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    return sum ^ sum >> 29;
+}
+
+static void paths_hide(struct profile *profile, const struct redact_options *options,
+                       struct redact_counts *counts)
+{
+    struct profile_mapping *mappings = profile->mappings.items;
+    for (size_t i = 1; i < profile->mappings.count; i++)
+        if (!kept(profile, options, mappings[i].path))
+            hide(profile, &mappings[i].path, "module", &counts->paths);
+    if (!kept(profile, options, profile->program))
+        hide(profile, &profile->program, "module", &counts->paths);
 }

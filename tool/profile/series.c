@@ -12,10 +12,14 @@
 static const int64_t start_slack_ns = 2000000000; /* each dump tells the start by its own clock */
 
 static bool same_text(const struct profile *a, uint32_t of_a, const struct profile *b,
-                      uint32_t of_b)
-{
-    return strcmp(profile_text(a, of_a), profile_text(b, of_b)) == 0;
-}
+                      uint32_t of_b);
+static int compare_ends(const void *a, const void *b);
+static int64_t live_bytes(const struct profile *profile);
+static bool moments_set(struct profile *one, const struct profile *all, size_t count,
+                        const int64_t *live);
+static bool history_set(struct profile *one, size_t number, size_t count);
+static void values_drop(struct profile *one);
+static void points_set(struct profile *to);
 
 bool series_of_one(const struct profile *a, const struct profile *b)
 {
@@ -25,6 +29,41 @@ bool series_of_one(const struct profile *a, const struct profile *b)
     return a->kind == PROFILE_HEAP && b->kind == PROFILE_HEAP && a->pid > 0 && a->pid == b->pid &&
            apart < start_slack_ns && -apart < start_slack_ns && same_text(a, a->host, b, b->host) &&
            same_text(a, a->program, b, b->program);
+}
+
+static bool same_text(const struct profile *a, uint32_t of_a, const struct profile *b,
+                      uint32_t of_b)
+{
+    return strcmp(profile_text(a, of_a), profile_text(b, of_b)) == 0;
+}
+
+bool series_make(struct profile *to, struct profile *moments, size_t count)
+{
+    int64_t *live = calloc(count, sizeof *live);
+    bool ok = live != NULL;
+    qsort(moments, count, sizeof *moments, compare_ends);
+    struct profile *last = &moments[count - 1];
+    int64_t peak_time_ns = last->peak_time_ns;
+    bool ended = last->ended, own = last->history_moments > 1; /* a capture has a better one */
+    for (size_t i = 0; i < count && ok; i++)
+        live[i] = live_bytes(&moments[i]);
+    for (size_t i = 0; i < count && ok && !own; i++)
+        ok = moments_set(&moments[i], moments, count, live) && history_set(&moments[i], i, count);
+    profile_free(to);
+    *to = *last;
+    profile_start(last);
+    for (size_t i = 0; i + 1 < count && ok && !own; i++) {
+        values_drop(&moments[i]);
+        ok = moments[i].samples.count == 0 || profile_merge(to, &moments[i], 1);
+    }
+    to->peak_time_ns = peak_time_ns;
+    to->ended = ended;
+    if (ok && !own && to->points.count < 2) {
+        to->points.count = 0;
+        points_set(to);
+    }
+    free(live);
+    return ok && !to->failed;
 }
 
 /* By the time, which is in milliseconds, then by how often malloc had been called. */
@@ -104,33 +143,4 @@ static void points_set(struct profile *to)
             *point = (struct profile_point){.time_ns = moments[i].time_ns,
                                             .live_bytes = moments[i].live_bytes};
     }
-}
-
-bool series_make(struct profile *to, struct profile *moments, size_t count)
-{
-    int64_t *live = calloc(count, sizeof *live);
-    bool ok = live != NULL;
-    qsort(moments, count, sizeof *moments, compare_ends);
-    struct profile *last = &moments[count - 1];
-    int64_t peak_time_ns = last->peak_time_ns;
-    bool ended = last->ended, own = last->history_moments > 1; /* a capture has a better one */
-    for (size_t i = 0; i < count && ok; i++)
-        live[i] = live_bytes(&moments[i]);
-    for (size_t i = 0; i < count && ok && !own; i++)
-        ok = moments_set(&moments[i], moments, count, live) && history_set(&moments[i], i, count);
-    profile_free(to);
-    *to = *last;
-    profile_start(last);
-    for (size_t i = 0; i + 1 < count && ok && !own; i++) {
-        values_drop(&moments[i]);
-        ok = moments[i].samples.count == 0 || profile_merge(to, &moments[i], 1);
-    }
-    to->peak_time_ns = peak_time_ns;
-    to->ended = ended;
-    if (ok && !own && to->points.count < 2) {
-        to->points.count = 0;
-        points_set(to);
-    }
-    free(live);
-    return ok && !to->failed;
 }

@@ -5,34 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int frame_order(const struct view_frame *a, const struct view_frame *b)
-{
-    int order = strcmp(a->name, b->name);
-    if (order == 0 && a->line != b->line)
-        order = a->line < b->line ? -1 : 1;
-    if (order == 0 && a->address != b->address)
-        order = a->address < b->address ? -1 : 1;
-    if (order == 0)
-        order = strcmp(a->file, b->file);
-    return order != 0 ? order : strcmp(a->module, b->module);
-}
-
-static int row_order(const void *left, const void *right, void *view)
-{
-    const struct view_frame *frames = ((const struct view *)view)->frames;
-    const struct view_row *a = left, *b = right;
-    return frame_order(&frames[a->frame], &frames[b->frame]);
-}
-
-/* Time beside memory, what was allocated beside time; -1: there is only one of them. */
-static int column_of(const struct view *view)
-{
-    const struct profile *profile = view->profile;
-    if (view->timed)
-        return profile_type_named(profile, TYPE_ALLOC_SPACE);
-    int time = profile_type_named(profile, TYPE_CPU);
-    return time >= 0 ? time : profile_type_named(profile, TYPE_WALL);
-}
+static int column_of(const struct view *view);
+static int row_order(const void *left, const void *right, void *view);
+static int frame_order(const struct view_frame *a, const struct view_frame *b);
 
 bool beside_make(struct beside *beside, const struct view *view)
 {
@@ -55,6 +30,35 @@ bool beside_make(struct beside *beside, const struct view *view)
     if (beside->rows)
         qsort_r(beside->rows, beside->count, sizeof *beside->rows, row_order, &beside->view);
     return beside->rows != NULL;
+}
+
+/* Time beside memory, what was allocated beside time; -1: there is only one of them. */
+static int column_of(const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    if (view->timed)
+        return profile_type_named(profile, TYPE_ALLOC_SPACE);
+    int time = profile_type_named(profile, TYPE_CPU);
+    return time >= 0 ? time : profile_type_named(profile, TYPE_WALL);
+}
+
+static int row_order(const void *left, const void *right, void *view)
+{
+    const struct view_frame *frames = ((const struct view *)view)->frames;
+    const struct view_row *a = left, *b = right;
+    return frame_order(&frames[a->frame], &frames[b->frame]);
+}
+
+static int frame_order(const struct view_frame *a, const struct view_frame *b)
+{
+    int order = strcmp(a->name, b->name);
+    if (order == 0 && a->line != b->line)
+        order = a->line < b->line ? -1 : 1;
+    if (order == 0 && a->address != b->address)
+        order = a->address < b->address ? -1 : 1;
+    if (order == 0)
+        order = strcmp(a->file, b->file);
+    return order != 0 ? order : strcmp(a->module, b->module);
 }
 
 int64_t beside_value(const struct beside *beside, const struct view_frame *frame)

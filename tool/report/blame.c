@@ -6,13 +6,12 @@
  *
  * Cost: a function of a profile is compared with the rows that begin with its first letter.
  */
-#include "tool/report/view.h"
-#include "tool/terminal/terminal.h"
-
 #include <limits.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/report/view.h"
+#include "tool/terminal/terminal.h"
 
 const struct blame_pattern blame_patterns[] = {
 #define BLAME(kind, word) {BLAME_##kind, word},

@@ -2,16 +2,16 @@
 /* See tool/report/check.h. */
 #include "tool/report/check.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
 #include "base/compiler.h"
 #include "tool/report/diff.h"
 #include "tool/report/leaks.h"
 #include "tool/report/pattern.h"
 #include "tool/report/question.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 struct suffix {
     const char *name;

@@ -2,12 +2,12 @@
 /* See tool/report/churn.h. */
 #include "tool/report/churn.h"
 
-#include "base/compiler.h"
-#include "tool/report/question.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/compiler.h"
+#include "tool/report/question.h"
 
 double churn_median_us(const double ended[FORMAT_LIVES])
 {

@@ -11,18 +11,6 @@
 
 #include "base/compiler.h"
 
-static bool patterns_make(struct pattern *patterns, unsigned *count, const char *what,
-                          const char *const *texts, struct view_error *error)
-{
-    for (*count = 0; texts && texts[*count]; ++*count) {
-        if (*count == FOCUS_MAX)
-            return view_refuse(error, "more than %d patterns for %s", FOCUS_MAX, what);
-        if (!pattern_make(&patterns[*count], what, texts[*count], error))
-            return false;
-    }
-    return true;
-}
-
 static const struct {
     const char *name;
     double factor;
@@ -47,73 +35,73 @@ static const struct {
     {"seconds", 1e9},
 };
 
-static double unit_factor(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(units); i++)
-        if (strcasecmp(units[i].name, name) == 0)
-            return units[i].factor;
-    return 0;
-}
+static bool set_fits(struct maker *maker, struct source *source, uint32_t set);
+static bool thread_fits(const struct maker *maker, const struct profile *profile, uint32_t set);
+static bool tag_fits(const struct profile *profile, const struct tag *tag, uint32_t set);
+static bool tag_label_fits(const struct profile *profile, const struct tag *tag,
+                           const struct pattern *pattern, const struct profile_label *label);
+static double unit_factor(const char *name);
+static bool patterns_make(struct pattern *patterns, unsigned *count, const char *what,
+                          const char *const *texts, struct view_error *error);
+static bool tag_make(struct tag *tag, const char *what, const char *text, struct view_error *error);
+static bool range_read(struct tag *tag, const char *text);
+static bool number_read(const char **text, double *number);
 
-/* 32kb, -1, 10s; moves *text behind it. */
-static bool number_read(const char **text, double *number)
+bool filter_sample(struct maker *maker, struct source *source, size_t row)
 {
-    char unit[16];
-    char *end;
-    if (!isdigit((unsigned char)**text) && **text != '-')
+    const struct view_options *options = &maker->options;
+    if (!set_fits(maker, source, source->profile->samples.label_sets[row]))
         return false;
-    double value = (double)strtoll(*text, &end, 10);
-    size_t length = 0;
-    if (end == *text)
-        return false;
-    while (length < sizeof unit - 1 && isalpha((unsigned char)end[length])) {
-        unit[length] = end[length];
-        length++;
-    }
-    unit[length] = '\0';
-    *text = end + length;
-    *number = value * unit_factor(unit);
-    return unit_factor(unit) > 0;
-}
-
-/* A number alone, or two with a colon between them, of which one may be missing. */
-static bool range_read(struct tag *tag, const char *text)
-{
-    bool first = number_read(&text, &tag->min);
-    tag->max = tag->min;
-    if (*text == '\0')
-        return first;
-    if (*text++ != ':')
-        return false;
-    if (!first)
-        tag->min = -INFINITY;
-    tag->max = INFINITY;
-    if (*text == '\0')
-        return first;
-    return number_read(&text, &tag->max) && *text == '\0';
-}
-
-static bool tag_make(struct tag *tag, const char *what, const char *text, struct view_error *error)
-{
-    if (!text || text[0] == '\0')
+    if (options->size_min == 0 && options->size_max == 0)
         return true;
-    const char *equals = strchr(text, '=');
-    tag->used = true;
-    if (equals && (size_t)(equals - text) < sizeof tag->key) {
-        memcpy(tag->key, text, (size_t)(equals - text));
-        text = equals + 1;
+    uint64_t size = block_size_of(source->profile, row).bytes;
+    return size > 0 && size >= options->size_min &&
+           (options->size_max == 0 || size <= options->size_max);
+}
+
+/* By what samples with these labels have in common. */
+static bool set_fits(struct maker *maker, struct source *source, uint32_t set)
+{
+    const struct profile *profile = source->profile;
+    if (source->sets[set] != 0)
+        return source->sets[set] == 1;
+    bool kept = (!maker->options.thread || thread_fits(maker, profile, set)) &&
+                (!maker->tag_focus.used || tag_fits(profile, &maker->tag_focus, set)) &&
+                (!maker->tag_ignore.used || !tag_fits(profile, &maker->tag_ignore, set));
+    source->sets[set] = kept ? 1 : 2;
+    return kept;
+}
+
+static bool thread_fits(const struct maker *maker, const struct profile *profile, uint32_t set)
+{
+    const struct profile_label *name = profile_label_of(profile, set, "thread");
+    const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
+    const char *wanted = maker->options.thread;
+    if (!id)
+        id = profile_label_of(profile, set, "thread_id");
+    if (wanted[strspn(wanted, "0123456789")] == '\0') {
+        long number = strtol(wanted, NULL, 10);
+        if ((id && id->text == 0 && id->number == number) ||
+            (id && id->text != 0 && strcmp(profile_text(profile, id->text), wanted) == 0) ||
+            (name && name->text == 0 && name->number == number))
+            return true;
     }
-    tag->range = range_read(tag, text);
-    for (unsigned i = 0; !tag->range && *text && i < TAG_PATTERNS; i++) {
-        char part[256];
-        size_t length = strcspn(text, ",");
-        if (length >= sizeof part)
-            return view_refuse(error, "%s '%s' is too long", what, text);
-        memcpy(part, text, length);
-        part[length] = '\0';
-        if (!pattern_make(&tag->patterns[i], what, part, error))
+    return name && name->text && pattern_fits(&maker->thread, profile_text(profile, name->text));
+}
+
+/* Each pattern (or the range) must fit one of the labels. */
+static bool tag_fits(const struct profile *profile, const struct tag *tag, uint32_t set)
+{
+    const struct profile_label_set *labels =
+        (const struct profile_label_set *)profile->label_sets.items + set;
+    const struct profile_label *all = profile->labels.items;
+    for (unsigned i = 0; i < TAG_PATTERNS && (tag->range ? i == 0 : tag->patterns[i].code != NULL);
+         i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < labels->count && !found; k++)
+            found = tag_label_fits(profile, tag, &tag->patterns[i], &all[labels->first + k]);
+        if (!found)
             return false;
-        text += length + (text[length] == ',');
     }
     return true;
 }
@@ -139,63 +127,12 @@ static bool tag_label_fits(const struct profile *profile, const struct tag *tag,
     return pattern_fits(pattern, pair);
 }
 
-/* Each pattern (or the range) must fit one of the labels. */
-static bool tag_fits(const struct profile *profile, const struct tag *tag, uint32_t set)
+static double unit_factor(const char *name)
 {
-    const struct profile_label_set *labels =
-        (const struct profile_label_set *)profile->label_sets.items + set;
-    const struct profile_label *all = profile->labels.items;
-    for (unsigned i = 0; i < TAG_PATTERNS && (tag->range ? i == 0 : tag->patterns[i].code != NULL);
-         i++) {
-        bool found = false;
-        for (uint32_t k = 0; k < labels->count && !found; k++)
-            found = tag_label_fits(profile, tag, &tag->patterns[i], &all[labels->first + k]);
-        if (!found)
-            return false;
-    }
-    return true;
-}
-
-static bool thread_fits(const struct maker *maker, const struct profile *profile, uint32_t set)
-{
-    const struct profile_label *name = profile_label_of(profile, set, "thread");
-    const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
-    const char *wanted = maker->options.thread;
-    if (!id)
-        id = profile_label_of(profile, set, "thread_id");
-    if (wanted[strspn(wanted, "0123456789")] == '\0') {
-        long number = strtol(wanted, NULL, 10);
-        if ((id && id->text == 0 && id->number == number) ||
-            (id && id->text != 0 && strcmp(profile_text(profile, id->text), wanted) == 0) ||
-            (name && name->text == 0 && name->number == number))
-            return true;
-    }
-    return name && name->text && pattern_fits(&maker->thread, profile_text(profile, name->text));
-}
-
-/* By what samples with these labels have in common. */
-static bool set_fits(struct maker *maker, struct source *source, uint32_t set)
-{
-    const struct profile *profile = source->profile;
-    if (source->sets[set] != 0)
-        return source->sets[set] == 1;
-    bool kept = (!maker->options.thread || thread_fits(maker, profile, set)) &&
-                (!maker->tag_focus.used || tag_fits(profile, &maker->tag_focus, set)) &&
-                (!maker->tag_ignore.used || !tag_fits(profile, &maker->tag_ignore, set));
-    source->sets[set] = kept ? 1 : 2;
-    return kept;
-}
-
-bool filter_sample(struct maker *maker, struct source *source, size_t row)
-{
-    const struct view_options *options = &maker->options;
-    if (!set_fits(maker, source, source->profile->samples.label_sets[row]))
-        return false;
-    if (options->size_min == 0 && options->size_max == 0)
-        return true;
-    uint64_t size = block_size_of(source->profile, row).bytes;
-    return size > 0 && size >= options->size_min &&
-           (options->size_max == 0 || size <= options->size_max);
+    for (size_t i = 0; i < COUNT_OF(units); i++)
+        if (strcasecmp(units[i].name, name) == 0)
+            return units[i].factor;
+    return 0;
 }
 
 double filter_age_share(const struct view_options *options, const struct profile *profile,
@@ -238,6 +175,81 @@ bool filter_start(struct maker *maker)
            patterns_make(maker->ignore, &maker->ignore_count, "ignore", options->ignore, error) &&
            tag_make(&maker->tag_focus, "tag-focus", options->tag_focus, error) &&
            tag_make(&maker->tag_ignore, "tag-ignore", options->tag_ignore, error);
+}
+
+static bool patterns_make(struct pattern *patterns, unsigned *count, const char *what,
+                          const char *const *texts, struct view_error *error)
+{
+    for (*count = 0; texts && texts[*count]; ++*count) {
+        if (*count == FOCUS_MAX)
+            return view_refuse(error, "more than %d patterns for %s", FOCUS_MAX, what);
+        if (!pattern_make(&patterns[*count], what, texts[*count], error))
+            return false;
+    }
+    return true;
+}
+
+static bool tag_make(struct tag *tag, const char *what, const char *text, struct view_error *error)
+{
+    if (!text || text[0] == '\0')
+        return true;
+    const char *equals = strchr(text, '=');
+    tag->used = true;
+    if (equals && (size_t)(equals - text) < sizeof tag->key) {
+        memcpy(tag->key, text, (size_t)(equals - text));
+        text = equals + 1;
+    }
+    tag->range = range_read(tag, text);
+    for (unsigned i = 0; !tag->range && *text && i < TAG_PATTERNS; i++) {
+        char part[256];
+        size_t length = strcspn(text, ",");
+        if (length >= sizeof part)
+            return view_refuse(error, "%s '%s' is too long", what, text);
+        memcpy(part, text, length);
+        part[length] = '\0';
+        if (!pattern_make(&tag->patterns[i], what, part, error))
+            return false;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+/* A number alone, or two with a colon between them, of which one may be missing. */
+static bool range_read(struct tag *tag, const char *text)
+{
+    bool first = number_read(&text, &tag->min);
+    tag->max = tag->min;
+    if (*text == '\0')
+        return first;
+    if (*text++ != ':')
+        return false;
+    if (!first)
+        tag->min = -INFINITY;
+    tag->max = INFINITY;
+    if (*text == '\0')
+        return first;
+    return number_read(&text, &tag->max) && *text == '\0';
+}
+
+/* 32kb, -1, 10s; moves *text behind it. */
+static bool number_read(const char **text, double *number)
+{
+    char unit[16];
+    char *end;
+    if (!isdigit((unsigned char)**text) && **text != '-')
+        return false;
+    double value = (double)strtoll(*text, &end, 10);
+    size_t length = 0;
+    if (end == *text)
+        return false;
+    while (length < sizeof unit - 1 && isalpha((unsigned char)end[length])) {
+        unit[length] = end[length];
+        length++;
+    }
+    unit[length] = '\0';
+    *text = end + length;
+    *number = value * unit_factor(unit);
+    return unit_factor(unit) > 0;
 }
 
 bool filter_source(struct maker *maker, struct source *source)

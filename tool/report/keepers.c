@@ -6,12 +6,11 @@
  *
  * A row is one keeper. Nothing is known by its size: a program's own block may have the same.
  */
-#include "tool/report/leaks.h"
-#include "tool/terminal/terminal.h"
+#include <string.h>
 
 #include "base/compiler.h"
-
-#include <string.h>
+#include "tool/report/leaks.h"
+#include "tool/terminal/terminal.h"
 
 static const struct keeper {
     const char *function; /* a pattern, as in lines of suppressions */
@@ -31,13 +30,17 @@ static const struct keeper {
     {"^_dl_get_origin$", true},        /* glibc, static: the program's folder */
 };
 
-static bool is_one_of(const char *module, const char *const *names, size_t count)
+static bool is_start_of_library(const struct suppressions_frame *frames, size_t count);
+static bool is_one_of(const char *module, const char *const *names, size_t count);
+
+bool keepers_fit(const struct suppressions_frame *frames, size_t count)
 {
-    const char *name = name_base(module);
     for (size_t i = 0; i < count; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+        for (size_t k = 0; k < COUNT_OF(keepers); k++)
+            if ((!keepers[k].root || i + 1 == count) &&
+                suppressions_match(keepers[k].function, frames[i].function))
+                return true;
+    return is_start_of_library(frames, count);
 }
 
 /* Whether the loader called a constructor of the C or C++ library, and nothing else is involved. */
@@ -57,12 +60,11 @@ static bool is_start_of_library(const struct suppressions_frame *frames, size_t 
     return true;
 }
 
-bool keepers_fit(const struct suppressions_frame *frames, size_t count)
+static bool is_one_of(const char *module, const char *const *names, size_t count)
 {
+    const char *name = name_base(module);
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < COUNT_OF(keepers); k++)
-            if ((!keepers[k].root || i + 1 == count) &&
-                suppressions_match(keepers[k].function, frames[i].function))
-                return true;
-    return is_start_of_library(frames, count);
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }

@@ -2,12 +2,12 @@
 /* See tool/report/leaks.h. */
 #include "tool/report/leaks.h"
 
-#include "tool/report/diff.h"
-#include "tool/report/question.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/report/diff.h"
+#include "tool/report/question.h"
 
 enum { DEPTH_MAX = 4096 };
 
@@ -18,61 +18,92 @@ struct moments {
     int64_t times_ns[PROFILE_MOMENTS_MAX];
 };
 
-static void moments_of(struct moments *moments, const struct profile *profile)
-{
-    const struct profile_moment *all = profile->moments.items;
-    unsigned max = profile->samples.history ? profile->history_moments : 0;
-    *moments = (struct moments){0};
-    if (max > PROFILE_MOMENTS_MAX)
-        max = PROFILE_MOMENTS_MAX;
-    for (size_t i = 0; i < profile->moments.count && moments->count < max; i++)
-        if (all[i].rows)
-            moments->times_ns[moments->count++] = all[i].time_ns;
-    for (unsigned i = 1; i + 1 < moments->count; i++)
-        if (moments->times_ns[i] <= moments->times_ns[moments->count - 1] / 2)
-            moments->middle = i;
-}
-
-static bool is_exact(const struct profile *profile)
-{
-    return profile->period <= 1 && !profile->samples.weights;
-}
-
-static bool is_lost(const struct view *view)
-{
-    const struct profile *profile = view->profile;
-    return strcmp(profile_text(profile, profile->type[view->options.type].name), TYPE_LOST_SPACE) ==
-           0;
-}
-
-static enum leaks_rule rule_of(const struct view *view, const struct leaks_options *options,
-                               const struct moments *moments)
-{
-    if (options->rule != LEAKS_AUTO)
-        return options->rule;
-    if (is_lost(view))
-        return LEAKS_LOST;
-    if (view->base)
-        return LEAKS_GROWTH;
-    if (is_exact(view->profile) && view->profile->ended)
-        return LEAKS_EXIT;
-    return moments->count >= 2 ? LEAKS_GROWTH : LEAKS_NONE;
-}
-
-/* Places in the module as frames.c has them. */
+static bool *suppressed_stacks(const struct view *view, const struct suppressions *suppressions);
+static bool stack_fits(const struct profile *profile, uint32_t stack,
+                       const struct suppressions *suppressions);
+static size_t frames_of(const struct profile *profile, uint32_t stack,
+                        struct suppressions_frame frames[DEPTH_MAX]);
 static struct suppressions_frame frame_unnamed(const struct profile *profile,
                                                const struct profile_location *location,
-                                               const char *module)
+                                               const char *module);
+static void moments_of(struct moments *moments, const struct profile *profile);
+static enum leaks_rule rule_of(const struct view *view, const struct leaks_options *options,
+                               const struct moments *moments);
+static bool is_lost(const struct view *view);
+static bool is_exact(const struct profile *profile);
+static bool rows_make(struct leaks *leaks, const struct view *view, const bool *suppressed,
+                      float (*history)[PROFILE_MOMENTS_MAX]);
+static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
+                    const struct view_value *sum, float history[PROFILE_MOMENTS_MAX]);
+static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MAX]);
+static bool rows_base(struct leaks *leaks, const struct view *view);
+static void row_history(struct leaks_row *row, const struct moments *moments, const float *history);
+static double growth_of(const struct leaks_row *row, const struct moments *moments,
+                        const float *history);
+static enum leaks_shape shape_of(const struct moments *moments, const float *history, bool grew);
+static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule,
+                      size_t sites);
+static int row_order(const void *left, const void *right);
+
+bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks_options *options)
 {
-    const struct profile_mapping *mapping = profile_mapping_at(profile, location->mapping);
-    struct suppressions_frame frame = {"", "", "", module, 0, 0, 0};
-    uint64_t code = location->address - (location->flags & LOCATION_EXACT ? 0 : 1);
-    if (location->address == 0 || code < mapping->start)
-        return frame;
-    uint64_t inside = code - mapping->start;
-    frame.offset = inside + mapping->offset;
-    frame.start = frame.offset - (inside >= location->behind ? location->behind : 0);
-    return frame;
+    struct moments moments;
+    size_t room = view->stacks_count + 1;
+    bool *suppressed = suppressed_stacks(view, options->suppressions);
+    float(*history)[PROFILE_MOMENTS_MAX] = calloc(room, sizeof *history);
+
+    moments_of(&moments, view->profile);
+    *leaks = (struct leaks){.rule = rule_of(view, options, &moments)};
+    leaks->rows = calloc(room, sizeof *leaks->rows);
+    bool done = suppressed && history && leaks->rows &&
+                rows_make(leaks, view, suppressed, history) &&
+                (!view->base || rows_base(leaks, view));
+    for (size_t i = 0; done && i < leaks->count; i++) {
+        struct leaks_row *row = &leaks->rows[i];
+        row_history(row, &moments, history[i]);
+        row_judge(row, view, leaks->rule, leaks->count);
+        if (row->leak) {
+            leaks->found++;
+            leaks->found_bytes += row->value.value - (view->base ? row->value.base : 0);
+        }
+    }
+    if (done)
+        qsort(leaks->rows, leaks->count, sizeof *leaks->rows, row_order);
+    else
+        leaks_free(leaks);
+    free(history);
+    free(suppressed);
+    return done;
+}
+
+/* By stack of the view. The whole stacks are looked at, with the frames that the view leaves out.
+ */
+static bool *suppressed_stacks(const struct view *view, const struct suppressions *suppressions)
+{
+    const struct profile *profile = view->profile;
+    bool *stacks = calloc(view->stacks_count + 1, sizeof *stacks);
+    uint8_t *known = calloc(profile->stacks.count + 1, 1);
+    for (size_t i = 0; stacks && known && i < profile->samples.count; i++) {
+        uint32_t of_view = question_stack(view, i), stack = profile->samples.stacks[i];
+        if (of_view == UINT32_MAX || stacks[of_view] || known[stack] == 1)
+            continue;
+        known[stack] = stack_fits(profile, stack, suppressions) ? 2 : 1;
+        stacks[of_view] = known[stack] == 2;
+    }
+    if (!known) {
+        free(stacks);
+        stacks = NULL;
+    }
+    free(known);
+    return stacks;
+}
+
+/* By stack of the profile: whether it is suppressed. */
+static bool stack_fits(const struct profile *profile, uint32_t stack,
+                       const struct suppressions *suppressions)
+{
+    static struct suppressions_frame frames[DEPTH_MAX];
+    return suppressions_fit(suppressions, frames, frames_of(profile, stack, frames));
 }
 
 /* The frames of a stack, inlined ones among them; beyond some thousand the rest is left out. */
@@ -105,61 +136,61 @@ static size_t frames_of(const struct profile *profile, uint32_t stack,
     return made;
 }
 
-/* By stack of the profile: whether it is suppressed. */
-static bool stack_fits(const struct profile *profile, uint32_t stack,
-                       const struct suppressions *suppressions)
+/* Places in the module as frames.c has them. */
+static struct suppressions_frame frame_unnamed(const struct profile *profile,
+                                               const struct profile_location *location,
+                                               const char *module)
 {
-    static struct suppressions_frame frames[DEPTH_MAX];
-    return suppressions_fit(suppressions, frames, frames_of(profile, stack, frames));
+    const struct profile_mapping *mapping = profile_mapping_at(profile, location->mapping);
+    struct suppressions_frame frame = {"", "", "", module, 0, 0, 0};
+    uint64_t code = location->address - (location->flags & LOCATION_EXACT ? 0 : 1);
+    if (location->address == 0 || code < mapping->start)
+        return frame;
+    uint64_t inside = code - mapping->start;
+    frame.offset = inside + mapping->offset;
+    frame.start = frame.offset - (inside >= location->behind ? location->behind : 0);
+    return frame;
 }
 
-/* By stack of the view. The whole stacks are looked at, with the frames that the view leaves out.
- */
-static bool *suppressed_stacks(const struct view *view, const struct suppressions *suppressions)
+static void moments_of(struct moments *moments, const struct profile *profile)
+{
+    const struct profile_moment *all = profile->moments.items;
+    unsigned max = profile->samples.history ? profile->history_moments : 0;
+    *moments = (struct moments){0};
+    if (max > PROFILE_MOMENTS_MAX)
+        max = PROFILE_MOMENTS_MAX;
+    for (size_t i = 0; i < profile->moments.count && moments->count < max; i++)
+        if (all[i].rows)
+            moments->times_ns[moments->count++] = all[i].time_ns;
+    for (unsigned i = 1; i + 1 < moments->count; i++)
+        if (moments->times_ns[i] <= moments->times_ns[moments->count - 1] / 2)
+            moments->middle = i;
+}
+
+static enum leaks_rule rule_of(const struct view *view, const struct leaks_options *options,
+                               const struct moments *moments)
+{
+    if (options->rule != LEAKS_AUTO)
+        return options->rule;
+    if (is_lost(view))
+        return LEAKS_LOST;
+    if (view->base)
+        return LEAKS_GROWTH;
+    if (is_exact(view->profile) && view->profile->ended)
+        return LEAKS_EXIT;
+    return moments->count >= 2 ? LEAKS_GROWTH : LEAKS_NONE;
+}
+
+static bool is_lost(const struct view *view)
 {
     const struct profile *profile = view->profile;
-    bool *stacks = calloc(view->stacks_count + 1, sizeof *stacks);
-    uint8_t *known = calloc(profile->stacks.count + 1, 1);
-    for (size_t i = 0; stacks && known && i < profile->samples.count; i++) {
-        uint32_t of_view = question_stack(view, i), stack = profile->samples.stacks[i];
-        if (of_view == UINT32_MAX || stacks[of_view] || known[stack] == 1)
-            continue;
-        known[stack] = stack_fits(profile, stack, suppressions) ? 2 : 1;
-        stacks[of_view] = known[stack] == 2;
-    }
-    if (!known) {
-        free(stacks);
-        stacks = NULL;
-    }
-    free(known);
-    return stacks;
+    return strcmp(profile_text(profile, profile->type[view->options.type].name), TYPE_LOST_SPACE) ==
+           0;
 }
 
-/* Adds a stack to the row of its site. */
-static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
-                    const struct view_value *sum, float history[PROFILE_MOMENTS_MAX])
+static bool is_exact(const struct profile *profile)
 {
-    float past[PROFILE_MOMENTS_MAX];
-    for (unsigned k = 0; view_history(view, stack, past) && k < PROFILE_MOMENTS_MAX; k++)
-        history[k] += past[k];
-    if (sum->value <= 0)
-        return;
-    if (row->stacks == 0 || sum->value > view_sum(view, row->stack).value)
-        row->stack = (uint32_t)stack;
-    view_add(&row->value, sum);
-    row->stacks++;
-}
-
-/* Rows with something live, and their history, in front. */
-static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MAX])
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < leaks->count; i++)
-        if (leaks->rows[i].stacks > 0) {
-            leaks->rows[kept] = leaks->rows[i];
-            memmove(history[kept++], history[i], sizeof *history);
-        }
-    leaks->count = kept;
+    return profile->period <= 1 && !profile->samples.weights;
 }
 
 /* The rows: sites with something live, from the stacks that are not suppressed. What a site had on
@@ -193,6 +224,33 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
     return true;
 }
 
+/* Adds a stack to the row of its site. */
+static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
+                    const struct view_value *sum, float history[PROFILE_MOMENTS_MAX])
+{
+    float past[PROFILE_MOMENTS_MAX];
+    for (unsigned k = 0; view_history(view, stack, past) && k < PROFILE_MOMENTS_MAX; k++)
+        history[k] += past[k];
+    if (sum->value <= 0)
+        return;
+    if (row->stacks == 0 || sum->value > view_sum(view, row->stack).value)
+        row->stack = (uint32_t)stack;
+    view_add(&row->value, sum);
+    row->stacks++;
+}
+
+/* Rows with something live, and their history, in front. */
+static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MAX])
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < leaks->count; i++)
+        if (leaks->rows[i].stacks > 0) {
+            leaks->rows[kept] = leaks->rows[i];
+            memmove(history[kept++], history[i], sizeof *history);
+        }
+    leaks->count = kept;
+}
+
 /* The same places in the base: lines may have moved since. */
 static bool rows_base(struct leaks *leaks, const struct view *view)
 {
@@ -217,24 +275,24 @@ static bool rows_base(struct leaks *leaks, const struct view *view)
     return done;
 }
 
-static enum leaks_shape shape_of(const struct moments *moments, const float *history, bool grew)
+/* What the history of a row says. */
+static void row_history(struct leaks_row *row, const struct moments *moments, const float *history)
 {
-    unsigned last = moments->count - 1, steps = 0;
-    bool fell = false;
+    unsigned last = moments->count - 1;
+    row->first_ns = row->last_ns = -1;
+    if (moments->count < 2)
+        return;
     for (unsigned i = 0; i <= last; i++) {
         float before = i > 0 ? history[i - 1] : 0;
-        steps += history[i] > before * 1.02F;
-        fell |= history[i] < before * 0.98F;
+        if (row->first_ns < 0 && history[i] > 0)
+            row->first_ns = moments->times_ns[i];
+        if (history[i] > before)
+            row->last_ns = moments->times_ns[i];
     }
-    if (!grew)
-        return steps <= 1 && !fell ? LEAKS_ONCE : LEAKS_BOUNDED;
-    double early = history[moments->middle], late = (double)history[last] - early;
-    double middle_ns = (double)moments->times_ns[moments->middle];
-    double late_ns = (double)moments->times_ns[last] - middle_ns;
-    if (middle_ns <= 0 || late_ns <= 0 || early <= 0)
-        return LEAKS_GROWING;
-    double ratio = (late / late_ns) / (early / middle_ns);
-    return !fell && ratio > 0.5 && ratio < 2 ? LEAKS_LINEAR : LEAKS_GROWING;
+    double grown = growth_of(row, moments, history);
+    double seconds = (double)(moments->times_ns[last] - moments->times_ns[moments->middle]) / 1e9;
+    row->growth = grown > 0 && seconds > 0 ? grown / seconds : 0;
+    row->shape = shape_of(moments, history, grown > 0);
 }
 
 /* By how much it grew in the second half; 0: it did not. What comes and goes is no growth, though
@@ -261,24 +319,24 @@ static double growth_of(const struct leaks_row *row, const struct moments *momen
     return grew ? grown : 0;
 }
 
-/* What the history of a row says. */
-static void row_history(struct leaks_row *row, const struct moments *moments, const float *history)
+static enum leaks_shape shape_of(const struct moments *moments, const float *history, bool grew)
 {
-    unsigned last = moments->count - 1;
-    row->first_ns = row->last_ns = -1;
-    if (moments->count < 2)
-        return;
+    unsigned last = moments->count - 1, steps = 0;
+    bool fell = false;
     for (unsigned i = 0; i <= last; i++) {
         float before = i > 0 ? history[i - 1] : 0;
-        if (row->first_ns < 0 && history[i] > 0)
-            row->first_ns = moments->times_ns[i];
-        if (history[i] > before)
-            row->last_ns = moments->times_ns[i];
+        steps += history[i] > before * 1.02F;
+        fell |= history[i] < before * 0.98F;
     }
-    double grown = growth_of(row, moments, history);
-    double seconds = (double)(moments->times_ns[last] - moments->times_ns[moments->middle]) / 1e9;
-    row->growth = grown > 0 && seconds > 0 ? grown / seconds : 0;
-    row->shape = shape_of(moments, history, grown > 0);
+    if (!grew)
+        return steps <= 1 && !fell ? LEAKS_ONCE : LEAKS_BOUNDED;
+    double early = history[moments->middle], late = (double)history[last] - early;
+    double middle_ns = (double)moments->times_ns[moments->middle];
+    double late_ns = (double)moments->times_ns[last] - middle_ns;
+    if (middle_ns <= 0 || late_ns <= 0 || early <= 0)
+        return LEAKS_GROWING;
+    double ratio = (late / late_ns) / (early / middle_ns);
+    return !fell && ratio > 0.5 && ratio < 2 ? LEAKS_LINEAR : LEAKS_GROWING;
 }
 
 static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule,
@@ -309,37 +367,6 @@ static int row_order(const void *left, const void *right)
     if (left_size != right_size)
         return left_size > right_size ? -1 : 1;
     return (a->frame > b->frame) - (a->frame < b->frame);
-}
-
-bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks_options *options)
-{
-    struct moments moments;
-    size_t room = view->stacks_count + 1;
-    bool *suppressed = suppressed_stacks(view, options->suppressions);
-    float(*history)[PROFILE_MOMENTS_MAX] = calloc(room, sizeof *history);
-
-    moments_of(&moments, view->profile);
-    *leaks = (struct leaks){.rule = rule_of(view, options, &moments)};
-    leaks->rows = calloc(room, sizeof *leaks->rows);
-    bool done = suppressed && history && leaks->rows &&
-                rows_make(leaks, view, suppressed, history) &&
-                (!view->base || rows_base(leaks, view));
-    for (size_t i = 0; done && i < leaks->count; i++) {
-        struct leaks_row *row = &leaks->rows[i];
-        row_history(row, &moments, history[i]);
-        row_judge(row, view, leaks->rule, leaks->count);
-        if (row->leak) {
-            leaks->found++;
-            leaks->found_bytes += row->value.value - (view->base ? row->value.base : 0);
-        }
-    }
-    if (done)
-        qsort(leaks->rows, leaks->count, sizeof *leaks->rows, row_order);
-    else
-        leaks_free(leaks);
-    free(history);
-    free(suppressed);
-    return done;
 }
 
 void leaks_free(struct leaks *leaks)

@@ -2,10 +2,10 @@
 /* See tool/report/metric.h. */
 #include "tool/report/metric.h"
 
+#include <string.h>
+
 #include "base/compiler.h"
 #include "base/nearest.h"
-
-#include <string.h>
 
 /* Those of memory first. */
 const struct metric metrics[] = {

@@ -10,6 +10,16 @@
  */
 #include "tool/report/maker.h"
 
+static bool path_fill(struct maker *maker, struct source *source, uint32_t stack,
+                      struct path *path);
+static bool path_cut(const struct maker *maker, struct path *path);
+static void path_once(struct path *path);
+
+bool path_filter(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
+{
+    return path_fill(maker, source, stack, path) && path_cut(maker, path);
+}
+
 /* All frames of a stack. False: a filter drops it. */
 static bool path_fill(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
 {
@@ -57,9 +67,16 @@ static bool path_cut(const struct maker *maker, struct path *path)
     return path->count > 0 || !(maker->show.code || maker->hide.code);
 }
 
-bool path_filter(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
+bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
 {
-    return path_fill(maker, source, stack, path) && path_cut(maker, path);
+    if (!path_filter(maker, source, stack, path))
+        return false;
+    if (maker->options.once)
+        path_once(path);
+    path->folded = frames_fold(maker, source, path);
+    path->start += path->folded;
+    path->count -= path->folded;
+    return true;
 }
 
 /* A function that calls itself is there once. */
@@ -73,18 +90,6 @@ static void path_once(struct path *path)
             items[kept++] = items[i];
         }
     path->count = kept;
-}
-
-bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
-{
-    if (!path_filter(maker, source, stack, path))
-        return false;
-    if (maker->options.once)
-        path_once(path);
-    path->folded = frames_fold(maker, source, path);
-    path->start += path->folded;
-    path->count -= path->folded;
-    return true;
 }
 
 bool path_of_sample(struct maker *maker, struct source *source, size_t row, struct path *path)

@@ -2,7 +2,6 @@
 /* See tool/report/pattern.h. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "tool/report/pattern.h"
-#include "tool/terminal/terminal.h"
 
 #include <ctype.h>
 #include <pcre2.h>
@@ -10,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/terminal/terminal.h"
 
 enum { MATCH_STEPS = 1000000, HEAP_KIB = 20000, TEXT_MAX = 1 << 16 };
 

@@ -2,11 +2,11 @@
 /* See tool/report/question.h. */
 #include "tool/report/question.h"
 
-#include "base/compiler.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/compiler.h"
 
 double question_seconds(const struct profile *profile)
 {

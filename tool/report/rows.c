@@ -7,49 +7,26 @@
 #include "tool/report/maker.h"
 #include "tool/terminal/terminal.h"
 
-static bool is_nothing(const struct view_value *value)
-{
-    return !value->value && !value->objects && !value->base && !value->base_objects;
-}
-
-/* Gone, but there at one of the profile's moments. */
-static bool is_past(const struct view_row *row)
-{
-    for (unsigned i = 0; i < PROFILE_MOMENTS_MAX; i++)
-        if (row->history[i] > 0)
-            return true;
-    return false;
-}
-
 static const struct view *sorting; /* qsort has no context */
 static bool sorting_by_total;
 
-static uint64_t magnitude(const struct view_value *value)
-{
-    uint64_t change = (uint64_t)value->value - (sorting->base ? (uint64_t)value->base : 0);
-    return (int64_t)change < 0 ? 0 - change : change;
-}
+struct edges {
+    struct view_edge *items;
+    size_t *last; /* by edge: stack + 1 that was counted */
+    size_t count, room, last_room;
+    struct map map;
+};
 
-static int compare_rows(const void *left, const void *right)
-{
-    const struct view_row *a = left, *b = right;
-    uint64_t self_a = magnitude(&a->self), self_b = magnitude(&b->self);
-    uint64_t total_a = magnitude(&a->total), total_b = magnitude(&b->total);
-    if (sorting_by_total && total_a != total_b)
-        return total_a > total_b ? -1 : 1;
-    if (self_a != self_b)
-        return self_a > self_b ? -1 : 1;
-    if (total_a != total_b)
-        return total_a > total_b ? -1 : 1;
-    const struct view_frame *frame_a = &sorting->frames[a->frame],
-                            *frame_b = &sorting->frames[b->frame];
-    int order = strcmp(frame_a->name, frame_b->name);
-    if (order == 0)
-        order = strcmp(frame_a->file, frame_b->file);
-    if (order == 0)
-        order = frame_a->line < frame_b->line ? -1 : frame_a->line > frame_b->line;
-    return order != 0 ? order : a->frame < b->frame ? -1 : 1;
-}
+static bool is_nothing(const struct view_value *value);
+static void rows_sum(const struct view *view, struct view_row *rows, size_t *seen);
+static bool is_past(const struct view_row *row);
+static int compare_rows(const void *left, const void *right);
+static uint64_t magnitude(const struct view_value *value);
+static struct view_edge *edge_find(struct edges *edges, uint32_t caller, uint32_t callee);
+static uint64_t known_hash(const void *context, uint32_t number);
+static uint64_t edge_hash(uint32_t caller, uint32_t callee);
+static bool known_same(const void *context, uint32_t number, const void *key);
+static int compare_edges(const void *left, const void *right);
 
 void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t *path,
               uint32_t count, const struct view_value *value, const float *history)
@@ -68,15 +45,9 @@ void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t
     }
 }
 
-static void rows_sum(const struct view *view, struct view_row *rows, size_t *seen)
+static bool is_nothing(const struct view_value *value)
 {
-    for (size_t i = 0; i < view->stacks_count; i++) {
-        struct view_stack stack = view_stack(view, i);
-        struct view_value sum = view_sum(view, i);
-        float history[PROFILE_MOMENTS_MAX];
-        bool past = view_history(view, i, history);
-        rows_add(rows, seen, i, stack.frames, stack.count, &sum, past ? history : NULL);
-    }
+    return !value->value && !value->objects && !value->base && !value->base_objects;
 }
 
 struct view_row *view_rows(const struct view *view, bool by_total, size_t *count)
@@ -109,61 +80,54 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
     return rows;
 }
 
+static void rows_sum(const struct view *view, struct view_row *rows, size_t *seen)
+{
+    for (size_t i = 0; i < view->stacks_count; i++) {
+        struct view_stack stack = view_stack(view, i);
+        struct view_value sum = view_sum(view, i);
+        float history[PROFILE_MOMENTS_MAX];
+        bool past = view_history(view, i, history);
+        rows_add(rows, seen, i, stack.frames, stack.count, &sum, past ? history : NULL);
+    }
+}
+
+/* Gone, but there at one of the profile's moments. */
+static bool is_past(const struct view_row *row)
+{
+    for (unsigned i = 0; i < PROFILE_MOMENTS_MAX; i++)
+        if (row->history[i] > 0)
+            return true;
+    return false;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct view_row *a = left, *b = right;
+    uint64_t self_a = magnitude(&a->self), self_b = magnitude(&b->self);
+    uint64_t total_a = magnitude(&a->total), total_b = magnitude(&b->total);
+    if (sorting_by_total && total_a != total_b)
+        return total_a > total_b ? -1 : 1;
+    if (self_a != self_b)
+        return self_a > self_b ? -1 : 1;
+    if (total_a != total_b)
+        return total_a > total_b ? -1 : 1;
+    const struct view_frame *frame_a = &sorting->frames[a->frame],
+                            *frame_b = &sorting->frames[b->frame];
+    int order = strcmp(frame_a->name, frame_b->name);
+    if (order == 0)
+        order = strcmp(frame_a->file, frame_b->file);
+    if (order == 0)
+        order = frame_a->line < frame_b->line ? -1 : frame_a->line > frame_b->line;
+    return order != 0 ? order : a->frame < b->frame ? -1 : 1;
+}
+
+static uint64_t magnitude(const struct view_value *value)
+{
+    uint64_t change = (uint64_t)value->value - (sorting->base ? (uint64_t)value->base : 0);
+    return (int64_t)change < 0 ? 0 - change : change;
+}
+
 /* ---- edges ------------------------------------------------------------------------------ */
-
-struct edges {
-    struct view_edge *items;
-    size_t *last; /* by edge: stack + 1 that was counted */
-    size_t count, room, last_room;
-    struct map map;
-};
-
-static uint64_t edge_hash(uint32_t caller, uint32_t callee)
-{
-    return map_mix(map_mix(0, caller), callee);
-}
-
-static uint64_t known_hash(const void *context, uint32_t number)
-{
-    const struct view_edge *edge = &((const struct edges *)context)->items[number];
-    return edge_hash(edge->caller, edge->callee);
-}
-
-static bool known_same(const void *context, uint32_t number, const void *key)
-{
-    const struct view_edge *a = &((const struct edges *)context)->items[number], *b = key;
-    return a->caller == b->caller && a->callee == b->callee;
-}
-
-static struct view_edge *edge_find(struct edges *edges, uint32_t caller, uint32_t callee)
-{
-    static const struct map_kind kind = {known_hash, known_same};
-    struct view_edge edge = {.caller = caller, .callee = callee};
-    size_t count = edges->count;
-    uint32_t number;
-    if (!map_find_as(&edges->map, edges, &kind, edge_hash(caller, callee), &edge, &number))
-        return NULL;
-    if (number != MAP_NONE)
-        return &edges->items[number];
-    if (!list_reserve(&edges->items, &edges->room, count + 1, sizeof *edges->items) ||
-        !list_reserve(&edges->last, &edges->last_room, count + 1, sizeof *edges->last))
-        return NULL;
-    edges->items[count] = edge;
-    edges->last[count] = 0;
-    map_add(&edges->map, (uint32_t)count);
-    return &edges->items[edges->count++];
-}
-
-static int compare_edges(const void *left, const void *right)
-{
-    const struct view_edge *a = left, *b = right;
-    uint64_t value_a = magnitude(&a->sum), value_b = magnitude(&b->sum);
-    if (value_a != value_b)
-        return value_a > value_b ? -1 : 1;
-    if (a->caller != b->caller)
-        return a->caller < b->caller ? -1 : 1;
-    return a->callee < b->callee ? -1 : a->callee > b->callee;
-}
 
 struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t *count)
 {
@@ -196,4 +160,51 @@ struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t
     sorting = view;
     qsort(edges.items, edges.count, sizeof *edges.items, compare_edges);
     return edges.items;
+}
+
+static struct view_edge *edge_find(struct edges *edges, uint32_t caller, uint32_t callee)
+{
+    static const struct map_kind kind = {known_hash, known_same};
+    struct view_edge edge = {.caller = caller, .callee = callee};
+    size_t count = edges->count;
+    uint32_t number;
+    if (!map_find_as(&edges->map, edges, &kind, edge_hash(caller, callee), &edge, &number))
+        return NULL;
+    if (number != MAP_NONE)
+        return &edges->items[number];
+    if (!list_reserve(&edges->items, &edges->room, count + 1, sizeof *edges->items) ||
+        !list_reserve(&edges->last, &edges->last_room, count + 1, sizeof *edges->last))
+        return NULL;
+    edges->items[count] = edge;
+    edges->last[count] = 0;
+    map_add(&edges->map, (uint32_t)count);
+    return &edges->items[edges->count++];
+}
+
+static uint64_t known_hash(const void *context, uint32_t number)
+{
+    const struct view_edge *edge = &((const struct edges *)context)->items[number];
+    return edge_hash(edge->caller, edge->callee);
+}
+
+static uint64_t edge_hash(uint32_t caller, uint32_t callee)
+{
+    return map_mix(map_mix(0, caller), callee);
+}
+
+static bool known_same(const void *context, uint32_t number, const void *key)
+{
+    const struct view_edge *a = &((const struct edges *)context)->items[number], *b = key;
+    return a->caller == b->caller && a->callee == b->callee;
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+    const struct view_edge *a = left, *b = right;
+    uint64_t value_a = magnitude(&a->sum), value_b = magnitude(&b->sum);
+    if (value_a != value_b)
+        return value_a > value_b ? -1 : 1;
+    if (a->caller != b->caller)
+        return a->caller < b->caller ? -1 : 1;
+    return a->callee < b->callee ? -1 : a->callee > b->callee;
 }

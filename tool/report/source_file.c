@@ -11,6 +11,58 @@
 
 enum { SOURCE_MAX = 64 << 20, SOURCE_PATH_MAX = 4096, TAB = 8 };
 
+static void source_find(struct source_file *file, const char *path, const char *folders);
+static bool source_take_below(struct source_file *file, const char *folder, size_t length,
+                              const char *path);
+static bool source_take(struct source_file *file, const char *path);
+static bool source_lines(struct source_file *file);
+
+void source_file_open(struct source_file *file, const char *path, const char *folders,
+                      const char *module, int64_t time_ns)
+{
+    struct stat source, program;
+    *file = (struct source_file){0};
+    if (path[0] != '\0')
+        source_find(file, path, folders);
+    if (file->path == NULL || !source_lines(file)) {
+        source_file_free(file);
+        return;
+    }
+    if (stat(file->path, &source) != 0)
+        return;
+    if (module[0] != '\0' && stat(module, &program) == 0)
+        file->newer = source.st_mtime > program.st_mtime;
+    else
+        file->newer = time_ns > 0 && source.st_mtime > time_ns / 1000000000;
+}
+
+static void source_find(struct source_file *file, const char *path, const char *folders)
+{
+    while (folders != NULL && *folders != '\0') {
+        size_t length = strcspn(folders, ":");
+        if (length > 0 && length < SOURCE_PATH_MAX &&
+            source_take_below(file, folders, length, path))
+            return;
+        folders += length + (folders[length] == ':');
+    }
+    if (!source_take(file, path))
+        source_take_below(file, ".", 1, path);
+}
+
+/* FOLDER/a/b/c.cc, FOLDER/b/c.cc, FOLDER/c.cc. */
+static bool source_take_below(struct source_file *file, const char *folder, size_t length,
+                              const char *path)
+{
+    char whole[SOURCE_PATH_MAX];
+    for (const char *end = path; end != NULL; end = strchr(end, '/')) {
+        end += *end == '/';
+        int used = snprintf(whole, sizeof whole, "%.*s/%s", (int)length, folder, end);
+        if (*end != '\0' && used > 0 && (size_t)used < sizeof whole && source_take(file, whole))
+            return true;
+    }
+    return false;
+}
+
 /* Takes the file if it can be read and is one. */
 static bool source_take(struct source_file *file, const char *path)
 {
@@ -30,33 +82,6 @@ static bool source_take(struct source_file *file, const char *path)
     return file->path != NULL;
 }
 
-/* FOLDER/a/b/c.cc, FOLDER/b/c.cc, FOLDER/c.cc. */
-static bool source_take_below(struct source_file *file, const char *folder, size_t length,
-                              const char *path)
-{
-    char whole[SOURCE_PATH_MAX];
-    for (const char *end = path; end != NULL; end = strchr(end, '/')) {
-        end += *end == '/';
-        int used = snprintf(whole, sizeof whole, "%.*s/%s", (int)length, folder, end);
-        if (*end != '\0' && used > 0 && (size_t)used < sizeof whole && source_take(file, whole))
-            return true;
-    }
-    return false;
-}
-
-static void source_find(struct source_file *file, const char *path, const char *folders)
-{
-    while (folders != NULL && *folders != '\0') {
-        size_t length = strcspn(folders, ":");
-        if (length > 0 && length < SOURCE_PATH_MAX &&
-            source_take_below(file, folders, length, path))
-            return;
-        folders += length + (folders[length] == ':');
-    }
-    if (!source_take(file, path))
-        source_take_below(file, ".", 1, path);
-}
-
 static bool source_lines(struct source_file *file)
 {
     size_t count = 1;
@@ -72,25 +97,6 @@ static bool source_lines(struct source_file *file)
     if (file->size > file->lines[file->count])
         file->lines[++file->count] = file->size;
     return true;
-}
-
-void source_file_open(struct source_file *file, const char *path, const char *folders,
-                      const char *module, int64_t time_ns)
-{
-    struct stat source, program;
-    *file = (struct source_file){0};
-    if (path[0] != '\0')
-        source_find(file, path, folders);
-    if (file->path == NULL || !source_lines(file)) {
-        source_file_free(file);
-        return;
-    }
-    if (stat(file->path, &source) != 0)
-        return;
-    if (module[0] != '\0' && stat(module, &program) == 0)
-        file->newer = source.st_mtime > program.st_mtime;
-    else
-        file->newer = time_ns > 0 && source.st_mtime > time_ns / 1000000000;
 }
 
 void source_file_free(struct source_file *file)

@@ -18,11 +18,24 @@ struct size_class {
 
 static const int64_t LARGE = INT64_MAX;
 
-static int64_t size_of(const struct profile *profile, uint32_t label_set)
-{
-    const struct profile_label *label = profile_label_of(profile, label_set, "bytes");
-    return label && label->text == 0 ? label->number : LARGE;
-}
+/* What one sample tells: the variance of its value, the part of the value that was not seen, and
+ * the variance for each time that a recorded block was counted. */
+struct told {
+    double raw, unseen, block;
+};
+
+static bool clock_start(struct spread_classes *classes, const struct profile *profile, int type,
+                        int partner);
+static struct told told_of(const struct spread_sample *sample);
+static size_t classes_make(struct size_class *list, uint16_t *class_of,
+                           const struct profile *profile, int type, int partner);
+static size_t classes_find(struct size_class *list, size_t *count, int64_t size);
+static int64_t size_of(const struct profile *profile, uint32_t label_set);
+static void classes_share(struct size_class *list, size_t count);
+static int size_order(const void *left, const void *right);
+static int class_order(const void *left, const void *right);
+static void classes_keep(struct spread_classes *classes, const struct size_class *list,
+                         size_t count, const struct profile *profile);
 
 struct spread_sample spread_sample(const struct profile *profile, int type, int partner, size_t row)
 {
@@ -41,11 +54,50 @@ struct spread_sample spread_sample(const struct profile *profile, int type, int 
     return sample;
 }
 
-/* What one sample tells: the variance of its value, the part of the value that was not seen, and
- * the variance for each time that a recorded block was counted. */
-struct told {
-    double raw, unseen, block;
-};
+bool spread_start(struct spread_classes *classes, const struct profile *profile, int type,
+                  int partner)
+{
+    struct size_class list[CLASSES_MAX];
+    size_t sets = profile->label_sets.count;
+    *classes = (struct spread_classes){0};
+    if (type >= 0 && profile_type_timed(profile, (unsigned)type))
+        return clock_start(classes, profile, type, partner);
+    if (!profile->counted || !profile->samples.weights || type < 0)
+        return true;
+    classes->of_set = calloc(sets + 1, sizeof *classes->of_set);
+    classes->more = calloc(sets + 1, sizeof *classes->more);
+    uint16_t *class_of = calloc(sets + 1, sizeof *class_of);
+    bool ok = classes->of_set && classes->more && class_of;
+    if (ok) {
+        size_t count = classes_make(list, class_of, profile, type, partner);
+        classes_share(list, count);
+        qsort(list, count, sizeof *list, class_order);
+        classes_keep(classes, list, count, profile);
+    }
+    free(class_of);
+    return ok;
+}
+
+/* All samples of a clock are one class. */
+static bool clock_start(struct spread_classes *classes, const struct profile *profile, int type,
+                        int partner)
+{
+    double raw = 0;
+    size_t sets = profile->label_sets.count + 1;
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        struct spread_sample sample = spread_sample(profile, type, partner, i);
+        struct told told = told_of(&sample);
+        classes->unseen[0] += told.unseen;
+        raw += told.raw;
+    }
+    classes->root[0] = sqrt(raw);
+    if (classes->unseen[0] <= 0)
+        return true;
+    classes->of_set = malloc(sets);
+    if (classes->of_set)
+        memset(classes->of_set, 1, sets);
+    return classes->of_set != NULL;
+}
 
 static struct told told_of(const struct spread_sample *sample)
 {
@@ -64,48 +116,6 @@ static struct told told_of(const struct spread_sample *sample)
     told.raw = sample->value * told.unseen / seen * repeats;
     told.block = told.raw / seen;
     return told;
-}
-
-static int class_order(const void *left, const void *right)
-{
-    const struct size_class *a = left, *b = right;
-    return (b->raw > a->raw) - (b->raw < a->raw);
-}
-
-static int size_order(const void *left, const void *right)
-{
-    const struct size_class *a = left, *b = right;
-    return (a->size > b->size) - (a->size < b->size);
-}
-
-/* What was not sampled may belong to sites with the next sizes: half to either side. */
-static void classes_share(struct size_class *list, size_t count)
-{
-    qsort(list, count, sizeof *list, size_order);
-    for (size_t i = 0; i < count; i++) {
-        size_t below = i, above = i;
-        if (list[i].rest <= 0)
-            continue;
-        while (below > 0 && list[below].raw <= 0)
-            below--;
-        while (above + 1 < count && list[above].raw <= 0)
-            above++;
-        bool is_below = list[below].raw > 0, is_above = list[above].raw > 0;
-        double each = list[i].rest / (is_below && is_above ? 2 : 1);
-        list[below].more += is_below ? each : 0;
-        list[above].more += is_above ? each : 0;
-    }
-}
-
-static size_t classes_find(struct size_class *list, size_t *count, int64_t size)
-{
-    for (size_t i = 0; i < *count; i++)
-        if (list[i].size == size)
-            return i;
-    if (*count == CLASSES_MAX)
-        return CLASSES_MAX;
-    list[*count] = (struct size_class){.size = size};
-    return (*count)++;
 }
 
 /* Sums by class; `class_of` tells the number + 1 of a label set's. */
@@ -132,6 +142,54 @@ static size_t classes_make(struct size_class *list, uint16_t *class_of,
     return count;
 }
 
+static size_t classes_find(struct size_class *list, size_t *count, int64_t size)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (list[i].size == size)
+            return i;
+    if (*count == CLASSES_MAX)
+        return CLASSES_MAX;
+    list[*count] = (struct size_class){.size = size};
+    return (*count)++;
+}
+
+static int64_t size_of(const struct profile *profile, uint32_t label_set)
+{
+    const struct profile_label *label = profile_label_of(profile, label_set, "bytes");
+    return label && label->text == 0 ? label->number : LARGE;
+}
+
+/* What was not sampled may belong to sites with the next sizes: half to either side. */
+static void classes_share(struct size_class *list, size_t count)
+{
+    qsort(list, count, sizeof *list, size_order);
+    for (size_t i = 0; i < count; i++) {
+        size_t below = i, above = i;
+        if (list[i].rest <= 0)
+            continue;
+        while (below > 0 && list[below].raw <= 0)
+            below--;
+        while (above + 1 < count && list[above].raw <= 0)
+            above++;
+        bool is_below = list[below].raw > 0, is_above = list[above].raw > 0;
+        double each = list[i].rest / (is_below && is_above ? 2 : 1);
+        list[below].more += is_below ? each : 0;
+        list[above].more += is_above ? each : 0;
+    }
+}
+
+static int size_order(const void *left, const void *right)
+{
+    const struct size_class *a = left, *b = right;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+static int class_order(const void *left, const void *right)
+{
+    const struct size_class *a = left, *b = right;
+    return (b->raw > a->raw) - (b->raw < a->raw);
+}
+
 /* The classes that matter most are told apart. */
 static void classes_keep(struct spread_classes *classes, const struct size_class *list,
                          size_t count, const struct profile *profile)
@@ -151,51 +209,6 @@ static void classes_keep(struct spread_classes *classes, const struct size_class
             break;
         }
     }
-}
-
-/* All samples of a clock are one class. */
-static bool clock_start(struct spread_classes *classes, const struct profile *profile, int type,
-                        int partner)
-{
-    double raw = 0;
-    size_t sets = profile->label_sets.count + 1;
-    for (size_t i = 0; i < profile->samples.count; i++) {
-        struct spread_sample sample = spread_sample(profile, type, partner, i);
-        struct told told = told_of(&sample);
-        classes->unseen[0] += told.unseen;
-        raw += told.raw;
-    }
-    classes->root[0] = sqrt(raw);
-    if (classes->unseen[0] <= 0)
-        return true;
-    classes->of_set = malloc(sets);
-    if (classes->of_set)
-        memset(classes->of_set, 1, sets);
-    return classes->of_set != NULL;
-}
-
-bool spread_start(struct spread_classes *classes, const struct profile *profile, int type,
-                  int partner)
-{
-    struct size_class list[CLASSES_MAX];
-    size_t sets = profile->label_sets.count;
-    *classes = (struct spread_classes){0};
-    if (type >= 0 && profile_type_timed(profile, (unsigned)type))
-        return clock_start(classes, profile, type, partner);
-    if (!profile->counted || !profile->samples.weights || type < 0)
-        return true;
-    classes->of_set = calloc(sets + 1, sizeof *classes->of_set);
-    classes->more = calloc(sets + 1, sizeof *classes->more);
-    uint16_t *class_of = calloc(sets + 1, sizeof *class_of);
-    bool ok = classes->of_set && classes->more && class_of;
-    if (ok) {
-        size_t count = classes_make(list, class_of, profile, type, partner);
-        classes_share(list, count);
-        qsort(list, count, sizeof *list, class_order);
-        classes_keep(classes, list, count, profile);
-    }
-    free(class_of);
-    return ok;
 }
 
 void spread_free(struct spread_classes *classes)

@@ -18,22 +18,36 @@ struct chain {
     int64_t value;
 };
 
+static struct chain *chains_make(const struct view *view, uint32_t frame, size_t *count);
 static bool chain_is(const struct view *view, const struct chain *chain,
-                     const struct view_stack *stack)
-{
-    if (chain->folded != stack->folded)
-        return false;
-    struct view_stack other = view_stack(view, chain->stack);
-    return memcmp(stack->frames - stack->folded, other.frames - other.folded,
-                  stack->folded * sizeof *stack->frames) == 0;
-}
+                     const struct view_stack *stack);
+static int compare(const void *left, const void *right);
+static void chain_print(const struct view *view, const struct style *style,
+                        const struct chain *chain, int64_t whole);
 
-static int compare(const void *left, const void *right)
+void table_folded(const struct view *view, const struct style *style, uint32_t frame)
 {
-    const struct chain *a = left, *b = right;
-    uint64_t x = a->value < 0 ? 0 - (uint64_t)a->value : (uint64_t)a->value;
-    uint64_t y = b->value < 0 ? 0 - (uint64_t)b->value : (uint64_t)b->value;
-    return x != y ? (x > y ? -1 : 1) : a->stack < b->stack ? -1 : a->stack > b->stack;
+    size_t count, shown;
+    char share[16];
+    double left = 0;
+    int64_t whole = 0;
+    struct chain *chains = chains_make(view, frame, &count);
+    if (!chains) {
+        shortage_note();
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        whole += chains[i].value;
+    if (count == 1 && chains[0].folded == 0)
+        count = 0; /* nothing to add */
+    for (shown = 0; shown < count && shown < CHAINS_MAX; shown++)
+        chain_print(view, style, &chains[shown], whole);
+    for (size_t i = shown; i < count; i++)
+        left += (double)chains[i].value;
+    if (shown < count)
+        fprintf(style->out, "%*s%*s  %zu more\n", VALUE_WIDTH, style->utf8 ? "  …" : "...",
+                SHARE_WIDTH, style_share(share, left, (double)whole), count - shown);
+    free(chains);
 }
 
 /* The chains below a site, the largest first, to be freed. NULL when memory is out. */
@@ -66,6 +80,24 @@ static struct chain *chains_make(const struct view *view, uint32_t frame, size_t
     return chains;
 }
 
+static bool chain_is(const struct view *view, const struct chain *chain,
+                     const struct view_stack *stack)
+{
+    if (chain->folded != stack->folded)
+        return false;
+    struct view_stack other = view_stack(view, chain->stack);
+    return memcmp(stack->frames - stack->folded, other.frames - other.folded,
+                  stack->folded * sizeof *stack->frames) == 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct chain *a = left, *b = right;
+    uint64_t x = a->value < 0 ? 0 - (uint64_t)a->value : (uint64_t)a->value;
+    uint64_t y = b->value < 0 ? 0 - (uint64_t)b->value : (uint64_t)b->value;
+    return x != y ? (x > y ? -1 : 1) : a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
 static void chain_print(const struct view *view, const struct style *style,
                         const struct chain *chain, int64_t whole)
 {
@@ -88,29 +120,4 @@ static void chain_print(const struct view *view, const struct style *style,
                    style->width > indent + 20 ? style->width - indent - 2 : 16);
         putc('\n', style->out);
     }
-}
-
-void table_folded(const struct view *view, const struct style *style, uint32_t frame)
-{
-    size_t count, shown;
-    char share[16];
-    double left = 0;
-    int64_t whole = 0;
-    struct chain *chains = chains_make(view, frame, &count);
-    if (!chains) {
-        shortage_note();
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        whole += chains[i].value;
-    if (count == 1 && chains[0].folded == 0)
-        count = 0; /* nothing to add */
-    for (shown = 0; shown < count && shown < CHAINS_MAX; shown++)
-        chain_print(view, style, &chains[shown], whole);
-    for (size_t i = shown; i < count; i++)
-        left += (double)chains[i].value;
-    if (shown < count)
-        fprintf(style->out, "%*s%*s  %zu more\n", VALUE_WIDTH, style->utf8 ? "  …" : "...",
-                SHARE_WIDTH, style_share(share, left, (double)whole), count - shown);
-    free(chains);
 }

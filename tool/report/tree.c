@@ -8,20 +8,6 @@
 #include "tool/memory/memory.h"
 #include "tool/report/maker.h"
 
-static const uint32_t *frames_of(const void *context, uint32_t stack, uint32_t *count)
-{
-    struct view_stack made = view_stack(context, stack);
-    *count = made.count;
-    return made.frames;
-}
-
-bool tree_order(struct order *order, const struct view *view, bool from_root)
-{
-    return order_make(order, view->stacks_count, frames_of, view, from_root);
-}
-
-/* ---- a part of it ----------------------------------------------------------------------- */
-
 struct maker_tree {
     const struct view *view;
     struct order order;
@@ -30,6 +16,48 @@ struct maker_tree {
     double min;
 };
 
+/* By depth: the node that the walk is in, and where its places end. */
+struct level {
+    uint64_t number;
+    size_t end;
+    struct view_value total;
+};
+
+static const uint32_t *frames_of(const void *context, uint32_t stack, uint32_t *count);
+static bool node_add(struct maker_tree *maker, const struct tree_node *node);
+static bool node_grow(struct maker_tree *maker, size_t number);
+static void node_sum(const struct maker_tree *maker, struct tree_node *node);
+static bool is_small(const struct maker_tree *maker, const struct tree_node *node);
+static int compare(const void *left, const void *right);
+
+bool tree_order(struct order *order, const struct view *view, bool from_root)
+{
+    return order_make(order, view->stacks_count, frames_of, view, from_root);
+}
+
+static const uint32_t *frames_of(const void *context, uint32_t stack, uint32_t *count)
+{
+    struct view_stack made = view_stack(context, stack);
+    *count = made.count;
+    return made.frames;
+}
+
+/* ---- a part of it ----------------------------------------------------------------------- */
+
+bool tree_make(struct tree *tree, const struct view *view, double min)
+{
+    struct maker_tree maker = {.view = view, .min = min};
+    struct tree_node root = {.frame = UINT32_MAX, .end = (uint32_t)view->stacks_count};
+    bool ok = tree_order(&maker.order, view, true) && node_add(&maker, &root);
+    for (size_t i = 0; i < maker.count && ok; i++)
+        ok = node_grow(&maker, i);
+    order_free(&maker.order);
+    *tree = (struct tree){maker.nodes, maker.count};
+    if (!ok)
+        tree_free(tree);
+    return ok;
+}
+
 static bool node_add(struct maker_tree *maker, const struct tree_node *node)
 {
     if (maker->count >= UINT32_MAX ||
@@ -37,32 +65,6 @@ static bool node_add(struct maker_tree *maker, const struct tree_node *node)
         return false;
     maker->nodes[maker->count++] = *node;
     return true;
-}
-
-/* The heaviest first; of equal ones, the one that was there first. */
-static int compare(const void *left, const void *right)
-{
-    const struct tree_node *a = left, *b = right;
-    if (a->value != b->value)
-        return a->value > b->value ? -1 : 1;
-    return a->stack < b->stack ? -1 : a->stack > b->stack;
-}
-
-static void node_sum(const struct maker_tree *maker, struct tree_node *node)
-{
-    node->stack = UINT32_MAX;
-    for (size_t i = node->place; i < node->end; i++) {
-        uint32_t stack = order_stack(&maker->order, i);
-        node->value =
-            (int64_t)((uint64_t)node->value + (uint64_t)view_sum(maker->view, stack).value);
-        node->stack = stack < node->stack ? stack : node->stack;
-    }
-}
-
-static bool is_small(const struct maker_tree *maker, const struct tree_node *node)
-{
-    double value = (double)node->value;
-    return value < maker->min && -value < maker->min;
 }
 
 /* Adds the children of a node. */
@@ -98,18 +100,30 @@ static bool node_grow(struct maker_tree *maker, size_t number)
     return true;
 }
 
-bool tree_make(struct tree *tree, const struct view *view, double min)
+static void node_sum(const struct maker_tree *maker, struct tree_node *node)
 {
-    struct maker_tree maker = {.view = view, .min = min};
-    struct tree_node root = {.frame = UINT32_MAX, .end = (uint32_t)view->stacks_count};
-    bool ok = tree_order(&maker.order, view, true) && node_add(&maker, &root);
-    for (size_t i = 0; i < maker.count && ok; i++)
-        ok = node_grow(&maker, i);
-    order_free(&maker.order);
-    *tree = (struct tree){maker.nodes, maker.count};
-    if (!ok)
-        tree_free(tree);
-    return ok;
+    node->stack = UINT32_MAX;
+    for (size_t i = node->place; i < node->end; i++) {
+        uint32_t stack = order_stack(&maker->order, i);
+        node->value =
+            (int64_t)((uint64_t)node->value + (uint64_t)view_sum(maker->view, stack).value);
+        node->stack = stack < node->stack ? stack : node->stack;
+    }
+}
+
+static bool is_small(const struct maker_tree *maker, const struct tree_node *node)
+{
+    double value = (double)node->value;
+    return value < maker->min && -value < maker->min;
+}
+
+/* The heaviest first; of equal ones, the one that was there first. */
+static int compare(const void *left, const void *right)
+{
+    const struct tree_node *a = left, *b = right;
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    return a->stack < b->stack ? -1 : a->stack > b->stack;
 }
 
 void tree_free(struct tree *tree)
@@ -119,13 +133,6 @@ void tree_free(struct tree *tree)
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */
-
-/* By depth: the node that the walk is in, and where its places end. */
-struct level {
-    uint64_t number;
-    size_t end;
-    struct view_value total;
-};
 
 bool tree_walk(const struct view *view, void (*each)(void *context, const struct tree_step *step),
                void *context)

@@ -11,53 +11,26 @@
 enum { NAME_BYTES_MAX = 16 << 20, ALL_BYTES_MAX = 512 << 20 };
 static size_t all_bytes;
 
-static bool ends_with(const struct brief *brief, const char *word)
-{
-    size_t length = strlen(word);
-    return memcmp(brief->before + BRIEF_BEFORE - length, word, length) == 0;
-}
+static bool character(struct brief *brief, char c, char *text, size_t size, size_t *used);
+static bool is_plain(const struct brief *brief, char c);
+static bool ends_with(const struct brief *brief, const char *word);
+static bool append(const char *part, size_t length, char *text, size_t size, size_t *used);
+static unsigned depth_behind(const struct brief *brief, char c);
 
-/* Whether a bracket is part of an operator's name, or one that compares. */
-static bool is_plain(const struct brief *brief, char c)
+bool brief_add(struct brief *brief, const char *part, size_t length, char *text, size_t size,
+               size_t *used)
 {
-    static const struct {
-        const char *before, *brackets;
-    } operators[] = {{"operator", "<>("},
-                     {"operator<", "<"},
-                     {"operator>", ">"},
-                     {"operator<=", ">"},
-                     {"operator(", ")"}};
-    char last = brief->before[BRIEF_BEFORE - 1];
-    if ((c == '>' && last == '-') || (c == '<' && last == ')' && !ends_with(brief, "operator()")))
-        return true;
-    for (size_t i = 0; i < COUNT_OF(operators); i++)
-        if (strchr(operators[i].brackets, c) && ends_with(brief, operators[i].before))
-            return true;
-    return false;
-}
-
-static bool append(const char *part, size_t length, char *text, size_t size, size_t *used)
-{
-    if (length > size - *used)
+    brief->length += length;
+    if (brief->length > NAME_BYTES_MAX ||
+        __atomic_add_fetch(&all_bytes, length, __ATOMIC_RELAXED) > ALL_BYTES_MAX)
         return false;
-    memcpy(text + *used, part, length);
-    *used += length;
-    return true;
-}
-
-/* The number of open brackets that are left behind a closing one; the same number: it ends none. */
-static unsigned depth_behind(const struct brief *brief, char c)
-{
-    char wanted = c == ')' ? '(' : '<';
-    unsigned at = brief->depth;
-    if (at > BRIEF_DEPTH_MAX)
-        return at - 1;
-    while (at > 0 && brief->open[at - 1] != wanted) {
-        if (wanted == '<')
-            return brief->depth;
-        at--;
+    for (size_t i = 0; i < length; i++) {
+        if (!character(brief, part[i], text, size, used))
+            return false;
+        memmove(brief->before, brief->before + 1, BRIEF_BEFORE - 1);
+        brief->before[BRIEF_BEFORE - 1] = part[i];
     }
-    return at > 0 ? at - 1 : brief->depth;
+    return true;
 }
 
 static bool character(struct brief *brief, char c, char *text, size_t size, size_t *used)
@@ -89,18 +62,51 @@ static bool character(struct brief *brief, char c, char *text, size_t size, size
     return true;
 }
 
-bool brief_add(struct brief *brief, const char *part, size_t length, char *text, size_t size,
-               size_t *used)
+/* Whether a bracket is part of an operator's name, or one that compares. */
+static bool is_plain(const struct brief *brief, char c)
 {
-    brief->length += length;
-    if (brief->length > NAME_BYTES_MAX ||
-        __atomic_add_fetch(&all_bytes, length, __ATOMIC_RELAXED) > ALL_BYTES_MAX)
+    static const struct {
+        const char *before, *brackets;
+    } operators[] = {{"operator", "<>("},
+                     {"operator<", "<"},
+                     {"operator>", ">"},
+                     {"operator<=", ">"},
+                     {"operator(", ")"}};
+    char last = brief->before[BRIEF_BEFORE - 1];
+    if ((c == '>' && last == '-') || (c == '<' && last == ')' && !ends_with(brief, "operator()")))
+        return true;
+    for (size_t i = 0; i < COUNT_OF(operators); i++)
+        if (strchr(operators[i].brackets, c) && ends_with(brief, operators[i].before))
+            return true;
+    return false;
+}
+
+static bool ends_with(const struct brief *brief, const char *word)
+{
+    size_t length = strlen(word);
+    return memcmp(brief->before + BRIEF_BEFORE - length, word, length) == 0;
+}
+
+static bool append(const char *part, size_t length, char *text, size_t size, size_t *used)
+{
+    if (length > size - *used)
         return false;
-    for (size_t i = 0; i < length; i++) {
-        if (!character(brief, part[i], text, size, used))
-            return false;
-        memmove(brief->before, brief->before + 1, BRIEF_BEFORE - 1);
-        brief->before[BRIEF_BEFORE - 1] = part[i];
-    }
+    memcpy(text + *used, part, length);
+    *used += length;
     return true;
+}
+
+/* The number of open brackets that are left behind a closing one; the same number: it ends none. */
+static unsigned depth_behind(const struct brief *brief, char c)
+{
+    char wanted = c == ')' ? '(' : '<';
+    unsigned at = brief->depth;
+    if (at > BRIEF_DEPTH_MAX)
+        return at - 1;
+    while (at > 0 && brief->open[at - 1] != wanted) {
+        if (wanted == '<')
+            return brief->depth;
+        at--;
+    }
+    return at > 0 ? at - 1 : brief->depth;
 }

@@ -26,126 +26,24 @@ struct cache_head {
 
 static const char cache_magic[8] = "memoirSy";
 
-/* Makes the folder. False if there is no place that is ours. */
-static bool folder_make(char *path, size_t size)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    struct stat stat_home;
-    int length = -1;
-    if (cache && cache[0] == '/')
-        length = snprintf(path, size, "%s/memoir/symbols", cache);
-    else if (home && home[0] == '/')
-        length = snprintf(path, size, "%s/.cache/memoir/symbols", home);
-    if (length < 0 || (size_t)length >= size)
-        return false;
-    bool there = home && stat(home, &stat_home) == 0;
-    if (!there && !(cache && cache[0] == '/'))
-        return false; /* a home that is not there is not ours to make */
-    /* sudo: files of root in somebody's home would be in that user's way. */
-    if (there && stat_home.st_uid != geteuid())
-        return false;
-    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-    mkdir(path, 0700);
-    return access(path, W_OK | X_OK) == 0;
-}
+/* One of the files, for the choice of what is removed. */
+struct entry {
+    char name[256];
+    int64_t time, size;
+};
 
-/* The answers point into their frames, the frames into the text, and they are in order. */
-static bool answers_hold(const struct answers *answers)
-{
-    const char *text = answers->text;
-    if (answers->text_size == 0 || text[0] != '\0' || text[answers->text_size - 1] != '\0')
-        return false;
-    for (size_t i = 0; i < answers->count; i++) {
-        const struct answer *answer = &answers->items[i];
-        if (answer->first > answers->frames_count ||
-            answer->frames > answers->frames_count - answer->first ||
-            answer->state > ANSWER_DWARF || (i > 0 && answer->address <= answer[-1].address))
-            return false;
-    }
-    for (size_t i = 0; i < answers->frames_count; i++) {
-        const struct answer_frame *frame = &answers->frames[i];
-        if (frame->name >= answers->text_size || frame->system_name >= answers->text_size ||
-            frame->file >= answers->text_size)
-            return false;
-    }
-    return true;
-}
-
-static bool read_all(int fd, void *bytes, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        ssize_t got = read(fd, (char *)bytes + at, size - at);
-        if (got <= 0)
-            return false;
-        at += (size_t)got;
-    }
-    return true;
-}
-
-static uint32_t checksum_of(const struct answers *answers)
-{
-    uint32_t checksum = crc_add(0, answers->items, answers->count * sizeof *answers->items);
-    checksum = crc_add(checksum, answers->frames, answers->frames_count * sizeof *answers->frames);
-    return crc_add(checksum, answers->text, answers->text_size);
-}
-
-static bool file_read(struct cache *cache, int fd, struct cache_head *head)
-{
-    struct answers *kept = &cache->kept;
-    struct stat stat;
-    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size > FILE_MAX ||
-        !read_all(fd, head, sizeof *head) ||
-        memcmp(head->magic, cache_magic, sizeof cache_magic) != 0 ||
-        head->version != CACHE_VERSION || head->sources != cache->sources ||
-        head->answers > FILE_MAX || head->frames > FILE_MAX || head->text_size > FILE_MAX ||
-        (uint64_t)stat.st_size != sizeof *head + head->answers * sizeof *kept->items +
-                                      head->frames * sizeof *kept->frames + head->text_size)
-        return false;
-    answers_free(kept);
-    kept->items = calloc(head->answers + 1, sizeof *kept->items);
-    kept->frames = calloc(head->frames + 1, sizeof *kept->frames);
-    kept->text = malloc(head->text_size + 1);
-    if (!kept->items || !kept->frames || !kept->text)
-        return false;
-    kept->count = head->answers;
-    kept->frames_count = kept->frames_room = head->frames;
-    kept->text_size = kept->text_room = head->text_size;
-    return read_all(fd, kept->items, kept->count * sizeof *kept->items) &&
-           read_all(fd, kept->frames, kept->frames_count * sizeof *kept->frames) &&
-           read_all(fd, kept->text, kept->text_size) && checksum_of(kept) == head->checksum &&
-           answers_hold(kept);
-}
-
-/* Copies an answer of one list to the same address of another. */
+static bool folder_make(char *path, size_t size);
+static uint64_t sources_of(const struct module *module, const struct symbol_options *options);
+static bool file_read(struct cache *cache, int fd, struct cache_head *head);
+static bool read_all(int fd, void *bytes, size_t size);
+static uint32_t checksum_of(const struct answers *answers);
+static bool answers_hold(const struct answers *answers);
 static void answer_copy(struct answers *to, struct answer *target, const struct answers *from,
-                        const struct answer *answer)
-{
-    for (uint32_t i = 0; i < answer->frames; i++) {
-        struct answer_frame frame = from->frames[answer->first + i];
-        frame.name = answers_text(to, from->text + frame.name);
-        frame.system_name = answers_text(to, from->text + frame.system_name);
-        frame.file = answers_text(to, from->text + frame.file);
-        answers_add(to, target, &frame);
-    }
-    target->state = answer->state;
-    target->behind = answer->behind;
-    target->known = 1;
-}
-
-static uint64_t sources_of(const struct module *module, const struct symbol_options *options)
-{
-    const struct image *images[] = {module->image, module->debug, module->bundle};
-    uint64_t hash = map_mix(options->no_inlines, map_hash(MEMOIR_VERSION, strlen(MEMOIR_VERSION)));
-    for (size_t i = 0; i < COUNT_OF(images); i++) {
-        hash = map_mix(hash, images[i] ? images[i]->size : 0);
-        hash = map_mix(hash, images[i] ? images[i]->changed_ns : 0);
-    }
-    return hash;
-}
+                        const struct answer *answer);
+static void file_write(const struct cache *cache, const struct answers *all, uint32_t quality);
+static bool write_all(int fd, const void *bytes, size_t size);
+static void folder_trim(const char *file);
+static int entry_order(const void *left, const void *right);
 
 void cache_start(struct cache *cache, struct module *module, const struct symbol_options *options)
 {
@@ -182,15 +80,157 @@ void cache_start(struct cache *cache, struct module *module, const struct symbol
         module->quality = head.quality;
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
+/* Makes the folder. False if there is no place that is ours. */
+static bool folder_make(char *path, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct stat stat_home;
+    int length = -1;
+    if (cache && cache[0] == '/')
+        length = snprintf(path, size, "%s/memoir/symbols", cache);
+    else if (home && home[0] == '/')
+        length = snprintf(path, size, "%s/.cache/memoir/symbols", home);
+    if (length < 0 || (size_t)length >= size)
+        return false;
+    bool there = home && stat(home, &stat_home) == 0;
+    if (!there && !(cache && cache[0] == '/'))
+        return false; /* a home that is not there is not ours to make */
+    /* sudo: files of root in somebody's home would be in that user's way. */
+    if (there && stat_home.st_uid != geteuid())
+        return false;
+    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    mkdir(path, 0700);
+    return access(path, W_OK | X_OK) == 0;
+}
+
+static uint64_t sources_of(const struct module *module, const struct symbol_options *options)
+{
+    const struct image *images[] = {module->image, module->debug, module->bundle};
+    uint64_t hash = map_mix(options->no_inlines, map_hash(MEMOIR_VERSION, strlen(MEMOIR_VERSION)));
+    for (size_t i = 0; i < COUNT_OF(images); i++) {
+        hash = map_mix(hash, images[i] ? images[i]->size : 0);
+        hash = map_mix(hash, images[i] ? images[i]->changed_ns : 0);
+    }
+    return hash;
+}
+
+static bool file_read(struct cache *cache, int fd, struct cache_head *head)
+{
+    struct answers *kept = &cache->kept;
+    struct stat stat;
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size > FILE_MAX ||
+        !read_all(fd, head, sizeof *head) ||
+        memcmp(head->magic, cache_magic, sizeof cache_magic) != 0 ||
+        head->version != CACHE_VERSION || head->sources != cache->sources ||
+        head->answers > FILE_MAX || head->frames > FILE_MAX || head->text_size > FILE_MAX ||
+        (uint64_t)stat.st_size != sizeof *head + head->answers * sizeof *kept->items +
+                                      head->frames * sizeof *kept->frames + head->text_size)
+        return false;
+    answers_free(kept);
+    kept->items = calloc(head->answers + 1, sizeof *kept->items);
+    kept->frames = calloc(head->frames + 1, sizeof *kept->frames);
+    kept->text = malloc(head->text_size + 1);
+    if (!kept->items || !kept->frames || !kept->text)
+        return false;
+    kept->count = head->answers;
+    kept->frames_count = kept->frames_room = head->frames;
+    kept->text_size = kept->text_room = head->text_size;
+    return read_all(fd, kept->items, kept->count * sizeof *kept->items) &&
+           read_all(fd, kept->frames, kept->frames_count * sizeof *kept->frames) &&
+           read_all(fd, kept->text, kept->text_size) && checksum_of(kept) == head->checksum &&
+           answers_hold(kept);
+}
+
+static bool read_all(int fd, void *bytes, size_t size)
 {
     for (size_t at = 0; at < size;) {
-        ssize_t put = write(fd, (const char *)bytes + at, size - at);
-        if (put <= 0)
+        ssize_t got = read(fd, (char *)bytes + at, size - at);
+        if (got <= 0)
             return false;
-        at += (size_t)put;
+        at += (size_t)got;
     }
     return true;
+}
+
+static uint32_t checksum_of(const struct answers *answers)
+{
+    uint32_t checksum = crc_add(0, answers->items, answers->count * sizeof *answers->items);
+    checksum = crc_add(checksum, answers->frames, answers->frames_count * sizeof *answers->frames);
+    return crc_add(checksum, answers->text, answers->text_size);
+}
+
+/* The answers point into their frames, the frames into the text, and they are in order. */
+static bool answers_hold(const struct answers *answers)
+{
+    const char *text = answers->text;
+    if (answers->text_size == 0 || text[0] != '\0' || text[answers->text_size - 1] != '\0')
+        return false;
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct answer *answer = &answers->items[i];
+        if (answer->first > answers->frames_count ||
+            answer->frames > answers->frames_count - answer->first ||
+            answer->state > ANSWER_DWARF || (i > 0 && answer->address <= answer[-1].address))
+            return false;
+    }
+    for (size_t i = 0; i < answers->frames_count; i++) {
+        const struct answer_frame *frame = &answers->frames[i];
+        if (frame->name >= answers->text_size || frame->system_name >= answers->text_size ||
+            frame->file >= answers->text_size)
+            return false;
+    }
+    return true;
+}
+
+/* Copies an answer of one list to the same address of another. */
+static void answer_copy(struct answers *to, struct answer *target, const struct answers *from,
+                        const struct answer *answer)
+{
+    for (uint32_t i = 0; i < answer->frames; i++) {
+        struct answer_frame frame = from->frames[answer->first + i];
+        frame.name = answers_text(to, from->text + frame.name);
+        frame.system_name = answers_text(to, from->text + frame.system_name);
+        frame.file = answers_text(to, from->text + frame.file);
+        answers_add(to, target, &frame);
+    }
+    target->state = answer->state;
+    target->behind = answer->behind;
+    target->known = 1;
+}
+
+void cache_end(struct cache *cache, const struct module *module, bool keep)
+{
+    const struct answers *answers = &module->answers, *kept = &cache->kept;
+    struct answers all;
+    size_t news = 0, count = kept->count + answers->count;
+    for (size_t i = 0; i < answers->count; i++)
+        news += !answers->items[i].known;
+    uint64_t *addresses =
+        cache->path[0] && keep && news > 0 ? malloc(count * sizeof *addresses) : NULL;
+    if (addresses) {
+        answers_start(&all);
+        for (size_t i = 0; i < count; i++)
+            addresses[i] =
+                i < kept->count ? kept->items[i].address : answers->items[i - kept->count].address;
+        answers_want(&all, addresses, count);
+        for (size_t i = 0; i < all.count; i++) {
+            const struct answer *own = answers_find(answers, all.items[i].address);
+            const struct answer *old = own ? NULL : answers_find(kept, all.items[i].address);
+            answer_copy(&all, &all.items[i], own ? answers : kept, own ? own : old);
+        }
+        if (!all.failed &&
+            all.count * sizeof *all.items + all.text_size + all.frames_count * sizeof *all.frames <
+                FILE_MAX) {
+            file_write(cache, &all, module->quality);
+            folder_trim(cache->path);
+        }
+        answers_free(&all);
+        free(addresses);
+    }
+    answers_free(&cache->kept);
 }
 
 static void file_write(const struct cache *cache, const struct answers *all, uint32_t quality)
@@ -217,16 +257,15 @@ static void file_write(const struct cache *cache, const struct answers *all, uin
         unlink(path);
 }
 
-/* One of the files, for the choice of what is removed. */
-struct entry {
-    char name[256];
-    int64_t time, size;
-};
-
-static int entry_order(const void *left, const void *right)
+static bool write_all(int fd, const void *bytes, size_t size)
 {
-    const struct entry *a = left, *b = right;
-    return a->time < b->time ? -1 : a->time > b->time;
+    for (size_t at = 0; at < size;) {
+        ssize_t put = write(fd, (const char *)bytes + at, size - at);
+        if (put <= 0)
+            return false;
+        at += (size_t)put;
+    }
+    return true;
 }
 
 /* Removes the oldest files where all are too many bytes. */
@@ -262,34 +301,8 @@ static void folder_trim(const char *file)
         closedir(listing);
 }
 
-void cache_end(struct cache *cache, const struct module *module, bool keep)
+static int entry_order(const void *left, const void *right)
 {
-    const struct answers *answers = &module->answers, *kept = &cache->kept;
-    struct answers all;
-    size_t news = 0, count = kept->count + answers->count;
-    for (size_t i = 0; i < answers->count; i++)
-        news += !answers->items[i].known;
-    uint64_t *addresses =
-        cache->path[0] && keep && news > 0 ? malloc(count * sizeof *addresses) : NULL;
-    if (addresses) {
-        answers_start(&all);
-        for (size_t i = 0; i < count; i++)
-            addresses[i] =
-                i < kept->count ? kept->items[i].address : answers->items[i - kept->count].address;
-        answers_want(&all, addresses, count);
-        for (size_t i = 0; i < all.count; i++) {
-            const struct answer *own = answers_find(answers, all.items[i].address);
-            const struct answer *old = own ? NULL : answers_find(kept, all.items[i].address);
-            answer_copy(&all, &all.items[i], own ? answers : kept, own ? own : old);
-        }
-        if (!all.failed &&
-            all.count * sizeof *all.items + all.text_size + all.frames_count * sizeof *all.frames <
-                FILE_MAX) {
-            file_write(cache, &all, module->quality);
-            folder_trim(cache->path);
-        }
-        answers_free(&all);
-        free(addresses);
-    }
-    answers_free(&cache->kept);
+    const struct entry *a = left, *b = right;
+    return a->time < b->time ? -1 : a->time > b->time;
 }

@@ -3,10 +3,10 @@
 #ifndef SYMBOL_DEBUG_H
 #define SYMBOL_DEBUG_H
 
+#include <elfutils/libdw.h>
+
 #include "tool/symbol/answers.h"
 #include "tool/symbol/elf/elf.h"
-
-#include <elfutils/libdw.h>
 
 struct debug_options {
     bool no_inlines;

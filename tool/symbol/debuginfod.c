@@ -30,11 +30,8 @@ struct library {
 
 static struct library fetch_library;
 
-static void on_interrupt(int signal)
-{
-    (void)signal;
-    fetch_skipped = 1;
-}
+static void on_interrupt(int signal);
+static int on_progress(debuginfod_client *client, long done, long all);
 
 void fetch_start(void)
 {
@@ -68,21 +65,16 @@ void fetch_start(void)
     fetch_library = library;
 }
 
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    fetch_skipped = 1;
+}
+
 enum symbol_fetch fetch_end(void)
 {
     sigaction(SIGINT, &fetch_before, NULL);
     return __atomic_load_n(&fetch_state, __ATOMIC_RELAXED);
-}
-
-/* Not 0: leave it. */
-static int on_progress(debuginfod_client *client, long done, long all)
-{
-    struct module *module = fetch_library.data(client);
-    if (module) {
-        __atomic_store_n(&module->fetched_bytes, done > 0 ? (uint64_t)done : 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&module->fetch_bytes, all > 0 ? (uint64_t)all : 0, __ATOMIC_RELAXED);
-    }
-    return fetch_skipped;
 }
 
 bool fetch_file(struct module *module, const char *build_id, bool debug, char *path, size_t size)
@@ -109,4 +101,15 @@ bool fetch_file(struct module *module, const char *build_id, bool debug, char *p
     free(found);
     library->end(client);
     return ok;
+}
+
+/* Not 0: leave it. */
+static int on_progress(debuginfod_client *client, long done, long all)
+{
+    struct module *module = fetch_library.data(client);
+    if (module) {
+        __atomic_store_n(&module->fetched_bytes, done > 0 ? (uint64_t)done : 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&module->fetch_bytes, all > 0 ? (uint64_t)all : 0, __ATOMIC_RELAXED);
+    }
+    return fetch_skipped;
 }

@@ -8,13 +8,14 @@
  * becomes too long is read once more, and then the arguments are left out as they come; what is
  * too long even so is left by longjmp out of the demangler, which holds nothing at that time.
  */
+#include "tool/symbol/demangle.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tool/symbol/brief.h"
-#include "tool/symbol/demangle.h"
 
 enum { MANGLED_MAX = 1 << 14, TEXT_MAX = 1 << 16 };
 
@@ -25,52 +26,15 @@ struct text {
     struct brief *brief; /* NULL: the whole name is kept */
 };
 
-static void text_add(const char *part, size_t length, void *context)
-{
-    struct text *text = context;
-    if (text->brief) {
-        if (!brief_add(text->brief, part, length, text->bytes, TEXT_MAX, &text->length))
-            longjmp(text->enough, 1);
-        return;
-    }
-    if (length > TEXT_MAX - text->length)
-        longjmp(text->enough, 1);
-    memcpy(text->bytes + text->length, part, length);
-    text->length += length;
-}
+static char *demangle_as(const char *name, int flags);
+static bool demangle(const char *name, int flags, struct text *text);
+static bool demangle_once(const char *name, int flags, struct text *text);
+static void text_add(const char *part, size_t length, void *context);
+static void text_tidy(char *text);
 
-static bool demangle_once(const char *name, int flags, struct text *text)
+char *symbol_demangle(const char *name)
 {
-    text->length = 0;
-    if (setjmp(text->enough) != 0)
-        return false;
-    if (rust_demangle_callback(name, 0, text_add, text) && text->length > 0)
-        return true;
-    text->length = 0;
-    return cplus_demangle_v3_callback(name, flags, text_add, text) && text->length > 0;
-}
-
-static bool demangle(const char *name, int flags, struct text *text)
-{
-    struct brief brief = {.length = 0};
-    if (demangle_once(name, flags, text))
-        return true;
-    if (text->length == 0)
-        return false; /* no such name */
-    text->brief = &brief;
-    bool found = demangle_once(name, flags, text);
-    text->brief = NULL;
-    return found;
-}
-
-/* `vector<pair<int, int> >` as it is written today. */
-static void text_tidy(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from; from++)
-        if (!(from[0] == ' ' && from[1] == '>' && from > text && from[-1] == '>'))
-            *to++ = *from;
-    *to = '\0';
+    return demangle_as(name, DMGL_ANSI);
 }
 
 static char *demangle_as(const char *name, int flags)
@@ -96,9 +60,52 @@ static char *demangle_as(const char *name, int flags)
     return found;
 }
 
-char *symbol_demangle(const char *name)
+static bool demangle(const char *name, int flags, struct text *text)
 {
-    return demangle_as(name, DMGL_ANSI);
+    struct brief brief = {.length = 0};
+    if (demangle_once(name, flags, text))
+        return true;
+    if (text->length == 0)
+        return false; /* no such name */
+    text->brief = &brief;
+    bool found = demangle_once(name, flags, text);
+    text->brief = NULL;
+    return found;
+}
+
+static bool demangle_once(const char *name, int flags, struct text *text)
+{
+    text->length = 0;
+    if (setjmp(text->enough) != 0)
+        return false;
+    if (rust_demangle_callback(name, 0, text_add, text) && text->length > 0)
+        return true;
+    text->length = 0;
+    return cplus_demangle_v3_callback(name, flags, text_add, text) && text->length > 0;
+}
+
+static void text_add(const char *part, size_t length, void *context)
+{
+    struct text *text = context;
+    if (text->brief) {
+        if (!brief_add(text->brief, part, length, text->bytes, TEXT_MAX, &text->length))
+            longjmp(text->enough, 1);
+        return;
+    }
+    if (length > TEXT_MAX - text->length)
+        longjmp(text->enough, 1);
+    memcpy(text->bytes + text->length, part, length);
+    text->length += length;
+}
+
+/* `vector<pair<int, int> >` as it is written today. */
+static void text_tidy(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++)
+        if (!(from[0] == ' ' && from[1] == '>' && from > text && from[-1] == '>'))
+            *to++ = *from;
+    *to = '\0';
 }
 
 char *symbol_demangle_whole(const char *name)

@@ -22,6 +22,88 @@ struct tree_shape {
     bool children, telling; /* has addresses or a sibling */
 };
 
+static bool shapes_read(struct tree *tree, Dwarf_Die *root);
+static bool shape_read(struct tree *tree, Dwarf_Abbrev *abbrev, size_t *room);
+static uint8_t form_size(const struct tree *tree, unsigned form);
+static bool attribute_add(struct tree *tree, size_t *room, const struct tree_attribute *attribute);
+static bool leb_read(const unsigned char **at, const unsigned char *end, uint64_t *value);
+static bool step_over(const unsigned char **at, const unsigned char *end, uint64_t size);
+static void attribute_take(const struct tree *tree, struct tree_die *die,
+                           const struct tree_attribute *attribute, const unsigned char *at);
+static bool number_read(const unsigned char **at, const unsigned char *end, unsigned size,
+                        uint64_t *value);
+static bool value_skip(const struct tree *tree, const unsigned char **at, unsigned form,
+                       uint8_t size);
+
+bool tree_open(struct tree *tree, Dwarf_Die *root)
+{
+    Dwarf_Half version;
+    uint8_t address_size, offset_size;
+    Dwarf_Die again;
+    uint64_t length = 0;
+    memset(tree, 0, sizeof *tree);
+    Dwarf_Off in_unit = dwarf_cuoffset(root);
+    if (in_unit < 11 || in_unit > 64 ||
+        !dwarf_cu_die(root->cu, &again, &version, NULL, &address_size, &offset_size, NULL, NULL))
+        return false;
+    tree->cu = root->cu;
+    tree->version = version;
+    tree->address_size = address_size;
+    tree->offset_size = offset_size;
+    tree->at = root->addr;
+    tree->unit = tree->at - in_unit;
+    if (offset_size == 8)
+        memcpy(&length, tree->unit + 4, 8);
+    else
+        memcpy(&length, tree->unit, 4);
+    /* libdw has checked that the unit lies within its section. */
+    tree->end = tree->unit + length + (offset_size == 8 ? 12 : 4);
+    return shapes_read(tree, root);
+}
+
+static bool shapes_read(struct tree *tree, Dwarf_Die *root)
+{
+    size_t length = 0, room = 0;
+    Dwarf_Off offset = 0;
+    Dwarf_Abbrev *abbrev;
+    for (; (abbrev = dwarf_getabbrev(root, offset, &length)) != NULL && abbrev != DWARF_END_ABBREV;
+         offset += length) {
+        unsigned code = dwarf_getabbrevcode(abbrev);
+        if (code > CODES_MAX || length == 0)
+            return false;
+        if (code >= tree->shapes_count) {
+            size_t before = tree->shapes_count;
+            if (!list_reserve(&tree->shapes, &tree->shapes_count, (size_t)code + 1,
+                              sizeof *tree->shapes))
+                return false;
+            memset(tree->shapes + before, 0, (tree->shapes_count - before) * sizeof *tree->shapes);
+        }
+        if (!shape_read(tree, abbrev, &room))
+            return false;
+    }
+    return tree->shapes_count > 0;
+}
+
+/* dwarf_getattrcnt miscounts where there is a DW_FORM_implicit_const (elfutils 0.188): the
+ * attributes are asked for until there is no more. */
+static bool shape_read(struct tree *tree, Dwarf_Abbrev *abbrev, size_t *room)
+{
+    struct tree_shape *shape = &tree->shapes[dwarf_getabbrevcode(abbrev)];
+    unsigned name, form;
+    *shape = (struct tree_shape){.first = (uint32_t)tree->attributes_count,
+                                 .tag = (uint16_t)dwarf_getabbrevtag(abbrev),
+                                 .children = dwarf_abbrevhaschildren(abbrev)};
+    for (; dwarf_getabbrevattr(abbrev, shape->count, &name, &form, NULL) == 0; shape->count++) {
+        uint8_t size = form_size(tree, form);
+        struct tree_attribute attribute = {(uint16_t)name, (uint16_t)form, size};
+        if (!attribute_add(tree, room, &attribute))
+            return false;
+        shape->size = size >= FORM_LEB || shape->size < 0 ? -1 : shape->size + size;
+        shape->telling |= name == DW_AT_low_pc || name == DW_AT_ranges || name == DW_AT_sibling;
+    }
+    return true;
+}
+
 /* How long a value is. */
 static uint8_t form_size(const struct tree *tree, unsigned form)
 {
@@ -99,179 +181,11 @@ static bool attribute_add(struct tree *tree, size_t *room, const struct tree_att
     return true;
 }
 
-/* dwarf_getattrcnt miscounts where there is a DW_FORM_implicit_const (elfutils 0.188): the
- * attributes are asked for until there is no more. */
-static bool shape_read(struct tree *tree, Dwarf_Abbrev *abbrev, size_t *room)
-{
-    struct tree_shape *shape = &tree->shapes[dwarf_getabbrevcode(abbrev)];
-    unsigned name, form;
-    *shape = (struct tree_shape){.first = (uint32_t)tree->attributes_count,
-                                 .tag = (uint16_t)dwarf_getabbrevtag(abbrev),
-                                 .children = dwarf_abbrevhaschildren(abbrev)};
-    for (; dwarf_getabbrevattr(abbrev, shape->count, &name, &form, NULL) == 0; shape->count++) {
-        uint8_t size = form_size(tree, form);
-        struct tree_attribute attribute = {(uint16_t)name, (uint16_t)form, size};
-        if (!attribute_add(tree, room, &attribute))
-            return false;
-        shape->size = size >= FORM_LEB || shape->size < 0 ? -1 : shape->size + size;
-        shape->telling |= name == DW_AT_low_pc || name == DW_AT_ranges || name == DW_AT_sibling;
-    }
-    return true;
-}
-
-static bool shapes_read(struct tree *tree, Dwarf_Die *root)
-{
-    size_t length = 0, room = 0;
-    Dwarf_Off offset = 0;
-    Dwarf_Abbrev *abbrev;
-    for (; (abbrev = dwarf_getabbrev(root, offset, &length)) != NULL && abbrev != DWARF_END_ABBREV;
-         offset += length) {
-        unsigned code = dwarf_getabbrevcode(abbrev);
-        if (code > CODES_MAX || length == 0)
-            return false;
-        if (code >= tree->shapes_count) {
-            size_t before = tree->shapes_count;
-            if (!list_reserve(&tree->shapes, &tree->shapes_count, (size_t)code + 1,
-                              sizeof *tree->shapes))
-                return false;
-            memset(tree->shapes + before, 0, (tree->shapes_count - before) * sizeof *tree->shapes);
-        }
-        if (!shape_read(tree, abbrev, &room))
-            return false;
-    }
-    return tree->shapes_count > 0;
-}
-
-bool tree_open(struct tree *tree, Dwarf_Die *root)
-{
-    Dwarf_Half version;
-    uint8_t address_size, offset_size;
-    Dwarf_Die again;
-    uint64_t length = 0;
-    memset(tree, 0, sizeof *tree);
-    Dwarf_Off in_unit = dwarf_cuoffset(root);
-    if (in_unit < 11 || in_unit > 64 ||
-        !dwarf_cu_die(root->cu, &again, &version, NULL, &address_size, &offset_size, NULL, NULL))
-        return false;
-    tree->cu = root->cu;
-    tree->version = version;
-    tree->address_size = address_size;
-    tree->offset_size = offset_size;
-    tree->at = root->addr;
-    tree->unit = tree->at - in_unit;
-    if (offset_size == 8)
-        memcpy(&length, tree->unit + 4, 8);
-    else
-        memcpy(&length, tree->unit, 4);
-    /* libdw has checked that the unit lies within its section. */
-    tree->end = tree->unit + length + (offset_size == 8 ? 12 : 4);
-    return shapes_read(tree, root);
-}
-
 void tree_close(struct tree *tree)
 {
     free(tree->shapes);
     free(tree->attributes);
     memset(tree, 0, sizeof *tree);
-}
-
-static bool leb_read(const unsigned char **at, const unsigned char *end, uint64_t *value)
-{
-    *value = 0;
-    for (unsigned shift = 0; *at < end; shift += 7) {
-        unsigned char byte = *(*at)++;
-        if (shift < 64)
-            *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
-    }
-    return false;
-}
-
-static bool number_read(const unsigned char **at, const unsigned char *end, unsigned size,
-                        uint64_t *value)
-{
-    *value = 0;
-    if ((size_t)(end - *at) < size || size > 8)
-        return false;
-    memcpy(value, *at, size);
-    *at += size;
-    return true;
-}
-
-static bool step_over(const unsigned char **at, const unsigned char *end, uint64_t size)
-{
-    if ((uint64_t)(end - *at) < size)
-        return false;
-    *at += size;
-    return true;
-}
-
-/* Behind a value whose length its form does not tell. */
-static bool value_skip(const struct tree *tree, const unsigned char **at, unsigned form,
-                       uint8_t size)
-{
-    uint64_t number;
-    const unsigned char *zero;
-    switch (size) {
-    case FORM_LEB:
-        return leb_read(at, tree->end, &number);
-    case FORM_TEXT:
-        zero = memchr(*at, 0, (size_t)(tree->end - *at));
-        *at = zero ? zero + 1 : tree->end;
-        return zero;
-    case FORM_BLOCK:
-        if (form == DW_FORM_block1 || form == DW_FORM_block2 || form == DW_FORM_block4
-                ? !number_read(at, tree->end,
-                               form == DW_FORM_block1   ? 1
-                               : form == DW_FORM_block2 ? 2
-                                                        : 4,
-                               &number)
-                : !leb_read(at, tree->end, &number))
-            return false;
-        return step_over(at, tree->end, number);
-    case FORM_OTHER:
-        if (form != DW_FORM_indirect || !leb_read(at, tree->end, &number) ||
-            number == DW_FORM_indirect || number == DW_FORM_implicit_const)
-            return false;
-        return value_skip(tree, at, (unsigned)number, form_size(tree, (unsigned)number));
-    default:
-        return step_over(at, tree->end, size);
-    }
-}
-
-/* What of an entry is of interest. */
-static void attribute_take(const struct tree *tree, struct tree_die *die,
-                           const struct tree_attribute *attribute, const unsigned char *at)
-{
-    uint64_t value = 0;
-    bool number = attribute->size <= 8 && number_read(&at, tree->end, attribute->size, &value);
-    switch (attribute->name) {
-    case DW_AT_low_pc:
-        die->has_pc = true;
-        die->simple |= attribute->form == DW_FORM_addr && number;
-        die->low = value;
-        break;
-    case DW_AT_high_pc:
-        if (attribute->form == DW_FORM_udata)
-            number = leb_read(&at, tree->end, &value);
-        die->behind = attribute->form == DW_FORM_addr ? value : die->low + value;
-        die->simple &= number && attribute->form != DW_FORM_implicit_const;
-        break;
-    case DW_AT_ranges:
-        die->has_pc = true;
-        die->simple = false;
-        break;
-    case DW_AT_sibling:
-        if (attribute->form == DW_FORM_ref_udata)
-            number = leb_read(&at, tree->end, &value);
-        if (number && attribute->form != DW_FORM_ref_addr &&
-            value < (uint64_t)(tree->end - tree->unit))
-            die->sibling = tree->unit + value;
-        break;
-    default:
-        break;
-    }
 }
 
 bool tree_next(struct tree *tree, struct tree_die *die)
@@ -312,6 +226,105 @@ bool tree_next(struct tree *tree, struct tree_die *die)
     if (shape->children && ++tree->level >= TREE_LEVELS)
         return false;
     return tree->level > 0 || !shape->children;
+}
+
+static bool leb_read(const unsigned char **at, const unsigned char *end, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; *at < end; shift += 7) {
+        unsigned char byte = *(*at)++;
+        if (shift < 64)
+            *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static bool step_over(const unsigned char **at, const unsigned char *end, uint64_t size)
+{
+    if ((uint64_t)(end - *at) < size)
+        return false;
+    *at += size;
+    return true;
+}
+
+/* What of an entry is of interest. */
+static void attribute_take(const struct tree *tree, struct tree_die *die,
+                           const struct tree_attribute *attribute, const unsigned char *at)
+{
+    uint64_t value = 0;
+    bool number = attribute->size <= 8 && number_read(&at, tree->end, attribute->size, &value);
+    switch (attribute->name) {
+    case DW_AT_low_pc:
+        die->has_pc = true;
+        die->simple |= attribute->form == DW_FORM_addr && number;
+        die->low = value;
+        break;
+    case DW_AT_high_pc:
+        if (attribute->form == DW_FORM_udata)
+            number = leb_read(&at, tree->end, &value);
+        die->behind = attribute->form == DW_FORM_addr ? value : die->low + value;
+        die->simple &= number && attribute->form != DW_FORM_implicit_const;
+        break;
+    case DW_AT_ranges:
+        die->has_pc = true;
+        die->simple = false;
+        break;
+    case DW_AT_sibling:
+        if (attribute->form == DW_FORM_ref_udata)
+            number = leb_read(&at, tree->end, &value);
+        if (number && attribute->form != DW_FORM_ref_addr &&
+            value < (uint64_t)(tree->end - tree->unit))
+            die->sibling = tree->unit + value;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool number_read(const unsigned char **at, const unsigned char *end, unsigned size,
+                        uint64_t *value)
+{
+    *value = 0;
+    if ((size_t)(end - *at) < size || size > 8)
+        return false;
+    memcpy(value, *at, size);
+    *at += size;
+    return true;
+}
+
+/* Behind a value whose length its form does not tell. */
+static bool value_skip(const struct tree *tree, const unsigned char **at, unsigned form,
+                       uint8_t size)
+{
+    uint64_t number;
+    const unsigned char *zero;
+    switch (size) {
+    case FORM_LEB:
+        return leb_read(at, tree->end, &number);
+    case FORM_TEXT:
+        zero = memchr(*at, 0, (size_t)(tree->end - *at));
+        *at = zero ? zero + 1 : tree->end;
+        return zero;
+    case FORM_BLOCK:
+        if (form == DW_FORM_block1 || form == DW_FORM_block2 || form == DW_FORM_block4
+                ? !number_read(at, tree->end,
+                               form == DW_FORM_block1   ? 1
+                               : form == DW_FORM_block2 ? 2
+                                                        : 4,
+                               &number)
+                : !leb_read(at, tree->end, &number))
+            return false;
+        return step_over(at, tree->end, number);
+    case FORM_OTHER:
+        if (form != DW_FORM_indirect || !leb_read(at, tree->end, &number) ||
+            number == DW_FORM_indirect || number == DW_FORM_implicit_const)
+            return false;
+        return value_skip(tree, at, (unsigned)number, form_size(tree, (unsigned)number));
+    default:
+        return step_over(at, tree->end, size);
+    }
 }
 
 void tree_skip(struct tree *tree, const struct tree_die *die)

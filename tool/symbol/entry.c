@@ -5,20 +5,43 @@
  */
 #include "tool/symbol/entry.h"
 
-#include "base/call.h"
-#include "tool/symbol/elf/elf.h"
-
 #include <string.h>
 #include <unistd.h>
 
+#include "base/call.h"
+#include "tool/symbol/elf/elf.h"
+
 enum { BEFORE = CALL_BYTES, BEHIND = 9 };
 
-/* The code that signal handlers return to: the table of functions has it one byte early, so that a
- * lookup one byte lower finds it. On aarch64 the kernel provides it. */
-static bool is_signal_code(const struct image *image, const unsigned char *code)
+static bool is_entry(const struct image *image, const struct starts *starts, uint64_t own);
+static bool may_begin(const struct starts *starts, uint64_t own, bool *early);
+static bool is_signal_code(const struct image *image, const unsigned char *code);
+
+void entry_mend(struct module *module)
 {
-    static const unsigned char wanted[BEHIND] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 15, 5};
-    return image->machine == EM_X86_64 && memcmp(code, wanted, sizeof wanted) == 0;
+    struct starts starts;
+    if (!module->image || module->image->empty)
+        return;
+    starts_open(&starts, module->image);
+    for (size_t i = 0; i < module->wanted_count; i++)
+        if (module->owns[i] != 0 && module->returns[i] &&
+            is_entry(module->image, &starts, module->owns[i] + 1)) {
+            module->owns[i]++;
+            module->wanted[i]++;
+        }
+}
+
+static bool is_entry(const struct image *image, const struct starts *starts, uint64_t own)
+{
+    unsigned char code[BEFORE + BEHIND];
+    uint64_t offset = image_offset(image, own);
+    bool early;
+    if (offset < BEFORE || image->fd < 0 || !call_knows(image->machine) ||
+        !may_begin(starts, own, &early) ||
+        pread(image->fd, code, sizeof code, (off_t)(offset - BEFORE)) != (ssize_t)sizeof code)
+        return false;
+    return is_signal_code(image, code + BEFORE) ||
+           (!early && !call_ends(image->machine, code + BEFORE));
 }
 
 /* Whether a function may begin there: by the table, which has the code for signals one byte early;
@@ -36,29 +59,10 @@ static bool may_begin(const struct starts *starts, uint64_t own, bool *early)
     return start == own || *early;
 }
 
-static bool is_entry(const struct image *image, const struct starts *starts, uint64_t own)
+/* The code that signal handlers return to: the table of functions has it one byte early, so that a
+ * lookup one byte lower finds it. On aarch64 the kernel provides it. */
+static bool is_signal_code(const struct image *image, const unsigned char *code)
 {
-    unsigned char code[BEFORE + BEHIND];
-    uint64_t offset = image_offset(image, own);
-    bool early;
-    if (offset < BEFORE || image->fd < 0 || !call_knows(image->machine) ||
-        !may_begin(starts, own, &early) ||
-        pread(image->fd, code, sizeof code, (off_t)(offset - BEFORE)) != (ssize_t)sizeof code)
-        return false;
-    return is_signal_code(image, code + BEFORE) ||
-           (!early && !call_ends(image->machine, code + BEFORE));
-}
-
-void entry_mend(struct module *module)
-{
-    struct starts starts;
-    if (!module->image || module->image->empty)
-        return;
-    starts_open(&starts, module->image);
-    for (size_t i = 0; i < module->wanted_count; i++)
-        if (module->owns[i] != 0 && module->returns[i] &&
-            is_entry(module->image, &starts, module->owns[i] + 1)) {
-            module->owns[i]++;
-            module->wanted[i]++;
-        }
+    static const unsigned char wanted[BEHIND] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 15, 5};
+    return image->machine == EM_X86_64 && memcmp(code, wanted, sizeof wanted) == 0;
 }

@@ -5,13 +5,6 @@
  * right file is recognized wherever it is, and a wrong one is never used; without one the path is
  * all there is.
  */
-#include "tool/symbol/debuginfod.h"
-#include "tool/symbol/elf/elf.h"
-#include "tool/symbol/module.h"
-#include "tool/terminal/terminal.h"
-
-#include "base/crc.h"
-
 #include <ctype.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -19,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/crc.h"
+#include "tool/symbol/debuginfod.h"
+#include "tool/symbol/elf/elf.h"
+#include "tool/symbol/module.h"
+#include "tool/terminal/terminal.h"
 
 /* One search. */
 struct search {

@@ -3,10 +3,10 @@
 #ifndef SYMBOL_FUNCTION_CODE_H
 #define SYMBOL_FUNCTION_CODE_H
 
+#include <stddef.h>
+
 #include "tool/profile/profile.h"
 #include "tool/symbol/symbol_options.h"
-
-#include <stddef.h>
 
 struct symbol_code_line {
     uint64_t address; /* in the file's own addresses */

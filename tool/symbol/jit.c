@@ -2,8 +2,6 @@
 /* See tool/symbol/jit.h. /tmp is everybody's: a file there is text that is not believed. */
 #include "tool/symbol/jit.h"
 
-#include "tool/profile/profile.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,58 +9,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tool/profile/profile.h"
+
 enum { FILE_MAX = 1 << 28, JIT_NAME_MAX = 1000, OVERLAPS_MAX = 64 };
 
-/* The number that a process has in its own container. */
-static long long inner_pid(int64_t pid)
-{
-    char path[64], line[256];
-    long long found = pid;
-    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "NSpid:", 6) == 0) {
-            char *last = strrchr(line, '\t');
-            found = last ? strtoll(last, NULL, 10) : pid;
-        }
-    if (file)
-        fclose(file);
-    return found;
-}
+static char *file_find(struct jit *jit, const struct profile *profile,
+                       const struct symbol_options *options, size_t *size);
+static long long inner_pid(int64_t pid);
+static char *file_read(const char *path, const struct profile *profile, size_t *size);
+static bool time_fits(const struct profile *profile, const struct stat *stat);
+static bool entry_read(struct jit_entry *entry, char *line, const char *text);
+static int entry_order(const void *left, const void *right);
 
-/* Whether a file that was written last at that time can be of this very process. */
-static bool time_fits(const struct profile *profile, const struct stat *stat)
+bool jit_read(struct jit *jit, const struct profile *profile, const struct symbol_options *options)
 {
-    enum { AROUND_S = 60 };
-    int64_t start_s = profile->time_ns / 1000000000, end_s = start_s;
-    if (profile->time_ns == 0)
+    size_t size = 0, lines = 1;
+    memset(jit, 0, sizeof *jit);
+    jit->text = file_find(jit, profile, options, &size);
+    if (!jit->text)
         return true;
-    end_s += profile->duration_ns / 1000000000;
-    return stat->st_mtim.tv_sec >= start_s - 1 &&
-           (!profile->ended || stat->st_mtim.tv_sec <= end_s + AROUND_S);
-}
-
-/* All of the file, ended by 0; NULL: none that will do. */
-static char *file_read(const char *path, const struct profile *profile, size_t *size)
-{
-    struct stat stat;
-    char *text = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size < FILE_MAX &&
-        time_fits(profile, &stat))
-        text = malloc((size_t)stat.st_size + 1);
-    *size = 0;
-    while (text && *size < (size_t)stat.st_size) {
-        ssize_t got = read(fd, text + *size, (size_t)stat.st_size - *size);
-        if (got <= 0)
-            break;
-        *size += (size_t)got;
+    for (size_t i = 0; i < size; i++)
+        lines += jit->text[i] == '\n';
+    jit->entries = calloc(lines, sizeof *jit->entries);
+    if (!jit->entries)
+        return false;
+    char *rest = NULL;
+    for (char *line = strtok_r(jit->text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        struct jit_entry *entry = &jit->entries[jit->count];
+        entry->order = (uint32_t)jit->count;
+        jit->count += entry_read(entry, line, jit->text);
     }
-    if (text)
-        text[*size] = '\0';
-    if (fd >= 0)
-        close(fd);
-    return text;
+    qsort(jit->entries, jit->count, sizeof *jit->entries, entry_order);
+    return true;
 }
 
 /* Where it may be: as the process sees /tmp, below --sysroot, here, and in --debug-path. */
@@ -92,12 +70,56 @@ static char *file_find(struct jit *jit, const struct profile *profile,
     return text;
 }
 
-static int entry_order(const void *left, const void *right)
+/* The number that a process has in its own container. */
+static long long inner_pid(int64_t pid)
 {
-    const struct jit_entry *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
+    char path[64], line[256];
+    long long found = pid;
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "NSpid:", 6) == 0) {
+            char *last = strrchr(line, '\t');
+            found = last ? strtoll(last, NULL, 10) : pid;
+        }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* All of the file, ended by 0; NULL: none that will do. */
+static char *file_read(const char *path, const struct profile *profile, size_t *size)
+{
+    struct stat stat;
+    char *text = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size < FILE_MAX &&
+        time_fits(profile, &stat))
+        text = malloc((size_t)stat.st_size + 1);
+    *size = 0;
+    while (text && *size < (size_t)stat.st_size) {
+        ssize_t got = read(fd, text + *size, (size_t)stat.st_size - *size);
+        if (got <= 0)
+            break;
+        *size += (size_t)got;
+    }
+    if (text)
+        text[*size] = '\0';
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+/* Whether a file that was written last at that time can be of this very process. */
+static bool time_fits(const struct profile *profile, const struct stat *stat)
+{
+    enum { AROUND_S = 60 };
+    int64_t start_s = profile->time_ns / 1000000000, end_s = start_s;
+    if (profile->time_ns == 0)
+        return true;
+    end_s += profile->duration_ns / 1000000000;
+    return stat->st_mtim.tv_sec >= start_s - 1 &&
+           (!profile->ended || stat->st_mtim.tv_sec <= end_s + AROUND_S);
 }
 
 /* One line, which is cut off its end; false: it is none. */
@@ -118,26 +140,12 @@ static bool entry_read(struct jit_entry *entry, char *line, const char *text)
     return *name != '\0' && entry->size > 0;
 }
 
-bool jit_read(struct jit *jit, const struct profile *profile, const struct symbol_options *options)
+static int entry_order(const void *left, const void *right)
 {
-    size_t size = 0, lines = 1;
-    memset(jit, 0, sizeof *jit);
-    jit->text = file_find(jit, profile, options, &size);
-    if (!jit->text)
-        return true;
-    for (size_t i = 0; i < size; i++)
-        lines += jit->text[i] == '\n';
-    jit->entries = calloc(lines, sizeof *jit->entries);
-    if (!jit->entries)
-        return false;
-    char *rest = NULL;
-    for (char *line = strtok_r(jit->text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        struct jit_entry *entry = &jit->entries[jit->count];
-        entry->order = (uint32_t)jit->count;
-        jit->count += entry_read(entry, line, jit->text);
-    }
-    qsort(jit->entries, jit->count, sizeof *jit->entries, entry_order);
-    return true;
+    const struct jit_entry *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
 }
 
 void jit_free(struct jit *jit)

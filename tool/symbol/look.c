@@ -2,19 +2,13 @@
 /* One file, looked at for itself: see symbol_look. */
 #include "tool/symbol/look.h"
 
-#include "tool/symbol/module.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool table_has_malloc(const struct table *table)
-{
-    for (size_t i = 0; i < table->count; i++)
-        if (strcmp(table->symbols[i].name, "malloc") == 0 && !table->symbols[i].stub)
-            return true;
-    return false;
-}
+#include "tool/symbol/module.h"
+
+static bool table_has_malloc(const struct table *table);
 
 void symbol_look(const char *path, const struct symbol_options *options, struct symbol_look *look)
 {
@@ -43,4 +37,12 @@ void symbol_look(const char *path, const struct symbol_options *options, struct 
     }
     module.wanted = NULL;
     module_free(&module);
+}
+
+static bool table_has_malloc(const struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->symbols[i].name, "malloc") == 0 && !table->symbols[i].stub)
+            return true;
+    return false;
 }

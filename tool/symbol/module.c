@@ -2,15 +2,15 @@
 /* See tool/symbol/module.h. */
 #include "tool/symbol/module.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "tool/symbol/cache.h"
 #include "tool/symbol/debug.h"
 #include "tool/symbol/demangle.h"
 #include "tool/symbol/elf/elf.h"
 #include "tool/symbol/entry.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void module_free(struct module *module)
 {

@@ -2,55 +2,35 @@
 /* See tool/symbol/modules.h. */
 #include "tool/symbol/modules.h"
 
-#include "tool/profile/profile.h"
-#include "tool/terminal/terminal.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/profile/profile.h"
+#include "tool/terminal/terminal.h"
 
 /* A mapping on the way to its module: those of one file come together. */
 struct member {
     uint32_t path, build_id, mapping;
 };
 
-static int member_order(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    if (a->path != b->path)
-        return a->path < b->path ? -1 : 1;
-    if (a->build_id != b->build_id)
-        return a->build_id < b->build_id ? -1 : 1;
-    return a->mapping < b->mapping ? -1 : a->mapping > b->mapping;
-}
-
-static int map_order(const void *left, const void *right)
-{
-    const struct module_map *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
-/* The mappings from `first` on, as one module; answers how many. */
+static bool modules_make(struct modules *modules, const struct profile *profile);
+static int member_order(const void *left, const void *right);
 static size_t module_make(struct modules *modules, const struct profile *profile,
-                          const struct member *members, size_t count)
+                          const struct member *members, size_t count);
+static int map_order(const void *left, const void *right);
+static void main_find(struct modules *modules, const struct profile *profile);
+static bool wanted_collect(struct modules *modules, const struct profile *profile, bool again);
+static bool location_open(struct module *module, const struct profile_location *location,
+                          bool again);
+
+bool modules_collect(struct modules *modules, const struct profile *profile,
+                     const struct symbol_options *options)
 {
-    struct module *module = &modules->items[modules->count];
-    size_t used = 1;
-    while (used < count && members[used].path == members[0].path &&
-           members[used].build_id == members[0].build_id)
-        used++;
-    module->path = profile_text(profile, members[0].path);
-    module->build_id = profile_text(profile, members[0].build_id);
-    module->maps = calloc(used, sizeof *module->maps);
-    for (size_t i = 0; module->maps && i < used; i++) {
-        const struct profile_mapping *mapping = profile_mapping_at(profile, members[i].mapping);
-        module->maps[module->maps_count++] =
-            (struct module_map){mapping->start, mapping->limit, mapping->offset};
-        modules->of_mapping[members[i].mapping] = (uint32_t)modules->count;
-    }
-    if (module->maps)
-        qsort(module->maps, module->maps_count, sizeof *module->maps, map_order);
-    modules->count++;
-    return module->maps ? used : 0;
+    memset(modules, 0, sizeof *modules);
+    if (!modules_make(modules, profile))
+        return false;
+    main_find(modules, profile);
+    return wanted_collect(modules, profile, options->again);
 }
 
 static bool modules_make(struct modules *modules, const struct profile *profile)
@@ -80,6 +60,46 @@ static bool modules_make(struct modules *modules, const struct profile *profile)
     return true;
 }
 
+static int member_order(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    if (a->build_id != b->build_id)
+        return a->build_id < b->build_id ? -1 : 1;
+    return a->mapping < b->mapping ? -1 : a->mapping > b->mapping;
+}
+
+/* The mappings from `first` on, as one module; answers how many. */
+static size_t module_make(struct modules *modules, const struct profile *profile,
+                          const struct member *members, size_t count)
+{
+    struct module *module = &modules->items[modules->count];
+    size_t used = 1;
+    while (used < count && members[used].path == members[0].path &&
+           members[used].build_id == members[0].build_id)
+        used++;
+    module->path = profile_text(profile, members[0].path);
+    module->build_id = profile_text(profile, members[0].build_id);
+    module->maps = calloc(used, sizeof *module->maps);
+    for (size_t i = 0; module->maps && i < used; i++) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, members[i].mapping);
+        module->maps[module->maps_count++] =
+            (struct module_map){mapping->start, mapping->limit, mapping->offset};
+        modules->of_mapping[members[i].mapping] = (uint32_t)modules->count;
+    }
+    if (module->maps)
+        qsort(module->maps, module->maps_count, sizeof *module->maps, map_order);
+    modules->count++;
+    return module->maps ? used : 0;
+}
+
+static int map_order(const void *left, const void *right)
+{
+    const struct module_map *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
 /* The program itself: the module of its path, or else of its name, or else the first mapping. Where
  * there are no mappings, all addresses are taken for the program's. */
 static void main_find(struct modules *modules, const struct profile *profile)
@@ -94,16 +114,6 @@ static void main_find(struct modules *modules, const struct profile *profile)
             found = i;
     }
     modules->items[found].main = true;
-}
-
-/* Whether names are wanted for a location; counts it. */
-static bool location_open(struct module *module, const struct profile_location *location,
-                          bool again)
-{
-    module->locations++;
-    bool open = location->address != 0 && (location->lines == 0 || again);
-    module->given += location->lines > 0 && !open;
-    return open;
 }
 
 static bool wanted_collect(struct modules *modules, const struct profile *profile, bool again)
@@ -143,14 +153,14 @@ static bool wanted_collect(struct modules *modules, const struct profile *profil
     return true;
 }
 
-bool modules_collect(struct modules *modules, const struct profile *profile,
-                     const struct symbol_options *options)
+/* Whether names are wanted for a location; counts it. */
+static bool location_open(struct module *module, const struct profile_location *location,
+                          bool again)
 {
-    memset(modules, 0, sizeof *modules);
-    if (!modules_make(modules, profile))
-        return false;
-    main_find(modules, profile);
-    return wanted_collect(modules, profile, options->again);
+    module->locations++;
+    bool open = location->address != 0 && (location->lines == 0 || again);
+    module->given += location->lines > 0 && !open;
+    return open;
 }
 
 void modules_free(struct modules *modules)

@@ -26,18 +26,73 @@ struct qualify_unit {
     size_t count, room;
 };
 
-static bool around_add(struct qualify_unit *unit, const struct tree_die *die, uint32_t outer)
+static void die_origin(Dwarf_Die *die);
+static struct qualify_unit *unit_of(struct qualify *qualify, Dwarf_CU *cu);
+static void unit_read(struct qualify_unit *unit);
+static bool is_around(unsigned tag);
+static bool around_add(struct qualify_unit *unit, const struct tree_die *die, uint32_t outer);
+static uint32_t around_find(const struct qualify_unit *unit, const unsigned char *place);
+static char *text_before(char *text, const char *buffer, const char *name, const char *between);
+static unsigned bytes_of(const char *text);
+
+char *qualify_name(struct qualify *qualify, Dwarf_Die *function)
 {
-    if (!list_reserve(&unit->around, &unit->room, unit->count + 1, sizeof *unit->around))
-        return false;
-    unit->around[unit->count++] = (struct around){die->die.addr, NULL, outer, (uint16_t)die->tag};
-    return true;
+    Dwarf_Die die = *function;
+    die_origin(&die);
+    const char *own = dwarf_diename(&die);
+    struct qualify_unit *unit = own ? unit_of(qualify, die.cu) : NULL;
+    uint32_t outer = unit ? around_find(unit, die.addr) : OUTSIDE;
+    if (outer == OUTSIDE)
+        return NULL;
+    char *buffer = malloc(NAME_SIZE), *found = NULL;
+    if (buffer) {
+        buffer[NAME_SIZE - 1] = '\0';
+        char *text = text_before(buffer + NAME_SIZE - 1, buffer, own, "");
+        for (; outer != OUTSIDE; outer = unit->around[outer].outer) {
+            const struct around *around = &unit->around[outer];
+            Dwarf_Die part = {.addr = (void *)around->start, .cu = unit->cu};
+            if (around->tag == DW_TAG_subprogram)
+                die_origin(&part);
+            const char *name = dwarf_diename(&part);
+            if (!name)
+                name = around->tag == DW_TAG_namespace  ? "(anonymous namespace)"
+                       : strcmp(own, "operator()") == 0 ? "{lambda}"
+                                                        : "(anonymous)";
+            text = text_before(text, buffer, name, "::");
+        }
+        found = strdup(text);
+    }
+    free(buffer);
+    return found;
 }
 
-static bool is_around(unsigned tag)
+/* What an entry is an instance or the definition of, as far as that goes. */
+static void die_origin(Dwarf_Die *die)
 {
-    return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-           tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+    Dwarf_Attribute attribute;
+    Dwarf_Die next;
+    for (unsigned i = 0; i < STEPS_MAX; i++) {
+        if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
+            !dwarf_attr(die, DW_AT_specification, &attribute))
+            return;
+        if (!dwarf_formref_die(&attribute, &next))
+            return;
+        *die = next;
+    }
+}
+
+static struct qualify_unit *unit_of(struct qualify *qualify, Dwarf_CU *cu)
+{
+    for (size_t i = 0; i < qualify->count; i++)
+        if (qualify->units[i].cu == cu)
+            return &qualify->units[i];
+    if (!list_reserve(&qualify->units, &qualify->room, qualify->count + 1, sizeof *qualify->units))
+        return NULL;
+    struct qualify_unit *unit = &qualify->units[qualify->count++];
+    memset(unit, 0, sizeof *unit);
+    unit->cu = cu;
+    unit_read(unit);
+    return unit;
 }
 
 /* All that stands around others; each ends where an entry of its own level comes. */
@@ -77,18 +132,18 @@ static void unit_read(struct qualify_unit *unit)
     tree_close(&tree);
 }
 
-static struct qualify_unit *unit_of(struct qualify *qualify, Dwarf_CU *cu)
+static bool is_around(unsigned tag)
 {
-    for (size_t i = 0; i < qualify->count; i++)
-        if (qualify->units[i].cu == cu)
-            return &qualify->units[i];
-    if (!list_reserve(&qualify->units, &qualify->room, qualify->count + 1, sizeof *qualify->units))
-        return NULL;
-    struct qualify_unit *unit = &qualify->units[qualify->count++];
-    memset(unit, 0, sizeof *unit);
-    unit->cu = cu;
-    unit_read(unit);
-    return unit;
+    return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+           tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+}
+
+static bool around_add(struct qualify_unit *unit, const struct tree_die *die, uint32_t outer)
+{
+    if (!list_reserve(&unit->around, &unit->room, unit->count + 1, sizeof *unit->around))
+        return false;
+    unit->around[unit->count++] = (struct around){die->die.addr, NULL, outer, (uint16_t)die->tag};
+    return true;
 }
 
 /* The innermost entry around a place. */
@@ -106,26 +161,6 @@ static uint32_t around_find(const struct qualify_unit *unit, const unsigned char
     while (found != OUTSIDE && unit->around[found].end <= place)
         found = unit->around[found].outer;
     return found;
-}
-
-/* What an entry is an instance or the definition of, as far as that goes. */
-static void die_origin(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Die next;
-    for (unsigned i = 0; i < STEPS_MAX; i++) {
-        if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
-            !dwarf_attr(die, DW_AT_specification, &attribute))
-            return;
-        if (!dwarf_formref_die(&attribute, &next))
-            return;
-        *die = next;
-    }
-}
-
-static unsigned bytes_of(const char *text)
-{
-    return (unsigned)strlen(text);
 }
 
 /* Puts a name and what follows it in front of a text that ends at the end of its buffer. Of one
@@ -150,35 +185,9 @@ static char *text_before(char *text, const char *buffer, const char *name, const
     return text;
 }
 
-char *qualify_name(struct qualify *qualify, Dwarf_Die *function)
+static unsigned bytes_of(const char *text)
 {
-    Dwarf_Die die = *function;
-    die_origin(&die);
-    const char *own = dwarf_diename(&die);
-    struct qualify_unit *unit = own ? unit_of(qualify, die.cu) : NULL;
-    uint32_t outer = unit ? around_find(unit, die.addr) : OUTSIDE;
-    if (outer == OUTSIDE)
-        return NULL;
-    char *buffer = malloc(NAME_SIZE), *found = NULL;
-    if (buffer) {
-        buffer[NAME_SIZE - 1] = '\0';
-        char *text = text_before(buffer + NAME_SIZE - 1, buffer, own, "");
-        for (; outer != OUTSIDE; outer = unit->around[outer].outer) {
-            const struct around *around = &unit->around[outer];
-            Dwarf_Die part = {.addr = (void *)around->start, .cu = unit->cu};
-            if (around->tag == DW_TAG_subprogram)
-                die_origin(&part);
-            const char *name = dwarf_diename(&part);
-            if (!name)
-                name = around->tag == DW_TAG_namespace  ? "(anonymous namespace)"
-                       : strcmp(own, "operator()") == 0 ? "{lambda}"
-                                                        : "(anonymous)";
-            text = text_before(text, buffer, name, "::");
-        }
-        found = strdup(text);
-    }
-    free(buffer);
-    return found;
+    return (unsigned)strlen(text);
 }
 
 void qualify_free(struct qualify *qualify)

@@ -2,30 +2,24 @@
 /* See tool/symbol/reach.h. Every step is checked against the end of the bytes. */
 #include "tool/symbol/reach.h"
 
-#include "base/cfi_expression.h"
-
 #include <dwarf.h>
 
-static uint64_t number_of(Dwarf_Die *die, unsigned name, unsigned name_before)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word number = 0;
-    if (dwarf_attr(die, name, &attribute) || dwarf_attr(die, name_before, &attribute))
-        dwarf_formudata(&attribute, &number);
-    return number;
-}
+#include "base/cfi_expression.h"
 
-/* A section of the program from an offset on. */
 static const unsigned char *rest_of(const struct image *program, const char *name, uint64_t from,
-                                    size_t *size)
-{
-    Elf_Data *data = image_section(program, name, NULL);
-    *size = 0;
-    if (!data || from > data->d_size)
-        return NULL;
-    *size = data->d_size - from;
-    return (const unsigned char *)data->d_buf + from;
-}
+                                    size_t *size);
+static uint64_t number_of(Dwarf_Die *die, unsigned name, unsigned name_before);
+static bool attribute_address(const struct reach *reach, const Dwarf_Attribute *attribute,
+                              uint64_t *address);
+static uint64_t attribute_raw(const struct reach *reach, const Dwarf_Attribute *attribute);
+static bool address_at(const struct reach *reach, uint64_t number, uint64_t *address);
+static void pairs_each(const struct reach *reach, uint64_t offset,
+                       void (*take)(void *context, uint64_t start, uint64_t end), void *context);
+static void list_each(const struct reach *reach, uint64_t offset,
+                      void (*take)(void *context, uint64_t start, uint64_t end), void *context);
+static bool entry_read(const struct reach *reach, struct bytes *bytes, uint64_t *base,
+                       uint64_t *start, uint64_t *end);
+static uint64_t list_place(const struct reach *reach, uint64_t number);
 
 void reach_open(struct reach *reach, const struct image *program, Dwarf_Die *head, Dwarf_Die *tree,
                 const struct bundle *bundle)
@@ -52,15 +46,58 @@ void reach_open(struct reach *reach, const struct image *program, Dwarf_Die *hea
                                &reach->lists_size);
 }
 
-/* The address of a number. */
-static bool address_at(const struct reach *reach, uint64_t number, uint64_t *address)
+/* A section of the program from an offset on. */
+static const unsigned char *rest_of(const struct image *program, const char *name, uint64_t from,
+                                    size_t *size)
 {
-    uint64_t size = reach->address_size;
-    *address = 0;
-    if (size == 0 || number >= reach->addresses_size / size)
-        return false;
-    memcpy(address, reach->addresses + number * size, size);
-    return true;
+    Elf_Data *data = image_section(program, name, NULL);
+    *size = 0;
+    if (!data || from > data->d_size)
+        return NULL;
+    *size = data->d_size - from;
+    return (const unsigned char *)data->d_buf + from;
+}
+
+static uint64_t number_of(Dwarf_Die *die, unsigned name, unsigned name_before)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    if (dwarf_attr(die, name, &attribute) || dwarf_attr(die, name_before, &attribute))
+        dwarf_formudata(&attribute, &number);
+    return number;
+}
+
+void reach_each(const struct reach *reach, Dwarf_Die *die,
+                void (*take)(void *context, uint64_t start, uint64_t end), void *context)
+{
+    Dwarf_Attribute low, high, ranges;
+    uint64_t start, end, value;
+    if (reach->address_size == 0 || reach->offset_size == 0)
+        return;
+    if (dwarf_attr(die, DW_AT_low_pc, &low) && dwarf_attr(die, DW_AT_high_pc, &high)) {
+        Dwarf_Word length;
+        bool ok = attribute_address(reach, &low, &start);
+        if (dwarf_formudata(&high, &length) == 0)
+            end = start + length;
+        else
+            ok &= attribute_address(reach, &high, &end);
+        if (ok && start < end)
+            take(context, start, end);
+    } else if (dwarf_attr(die, DW_AT_ranges, &ranges) && reach->lists) {
+        value = attribute_raw(reach, &ranges);
+        if (reach->version < 5)
+            pairs_each(reach, value, take, context);
+        else
+            list_each(reach, ranges.form == DW_FORM_rnglistx ? list_place(reach, value) : value,
+                      take, context);
+    }
+}
+
+static bool attribute_address(const struct reach *reach, const Dwarf_Attribute *attribute,
+                              uint64_t *address)
+{
+    *address = attribute_raw(reach, attribute);
+    return attribute->form == DW_FORM_addr || address_at(reach, *address, address);
 }
 
 /* The value of an attribute as it stands in the file. */
@@ -91,11 +128,15 @@ static uint64_t attribute_raw(const struct reach *reach, const Dwarf_Attribute *
     }
 }
 
-static bool attribute_address(const struct reach *reach, const Dwarf_Attribute *attribute,
-                              uint64_t *address)
+/* The address of a number. */
+static bool address_at(const struct reach *reach, uint64_t number, uint64_t *address)
 {
-    *address = attribute_raw(reach, attribute);
-    return attribute->form == DW_FORM_addr || address_at(reach, *address, address);
+    uint64_t size = reach->address_size;
+    *address = 0;
+    if (size == 0 || number >= reach->addresses_size / size)
+        return false;
+    memcpy(address, reach->addresses + number * size, size);
+    return true;
 }
 
 /* DWARF 4: pairs of addresses; both 0 is the end, and the highest of all announces a base. */
@@ -116,6 +157,18 @@ static void pairs_each(const struct reach *reach, uint64_t offset,
         else if (start < end)
             take(context, base + start, base + end);
     }
+}
+
+static void list_each(const struct reach *reach, uint64_t offset,
+                      void (*take)(void *context, uint64_t start, uint64_t end), void *context)
+{
+    uint64_t start, end, base = reach->base;
+    if (offset > reach->lists_size)
+        return;
+    struct bytes bytes = {reach->lists + offset, reach->lists + reach->lists_size, false};
+    while (entry_read(reach, &bytes, &base, &start, &end) && !bytes.bad)
+        if (start < end)
+            take(context, start, end);
 }
 
 /* One entry of a list of DWARF 5. False: it is the end. */
@@ -164,42 +217,4 @@ static uint64_t list_place(const struct reach *reach, uint64_t number)
         return reach->lists_size;
     memcpy(&offset, reach->lists + table + number * reach->offset_size, reach->offset_size);
     return offset < reach->lists_size - table ? table + offset : reach->lists_size;
-}
-
-static void list_each(const struct reach *reach, uint64_t offset,
-                      void (*take)(void *context, uint64_t start, uint64_t end), void *context)
-{
-    uint64_t start, end, base = reach->base;
-    if (offset > reach->lists_size)
-        return;
-    struct bytes bytes = {reach->lists + offset, reach->lists + reach->lists_size, false};
-    while (entry_read(reach, &bytes, &base, &start, &end) && !bytes.bad)
-        if (start < end)
-            take(context, start, end);
-}
-
-void reach_each(const struct reach *reach, Dwarf_Die *die,
-                void (*take)(void *context, uint64_t start, uint64_t end), void *context)
-{
-    Dwarf_Attribute low, high, ranges;
-    uint64_t start, end, value;
-    if (reach->address_size == 0 || reach->offset_size == 0)
-        return;
-    if (dwarf_attr(die, DW_AT_low_pc, &low) && dwarf_attr(die, DW_AT_high_pc, &high)) {
-        Dwarf_Word length;
-        bool ok = attribute_address(reach, &low, &start);
-        if (dwarf_formudata(&high, &length) == 0)
-            end = start + length;
-        else
-            ok &= attribute_address(reach, &high, &end);
-        if (ok && start < end)
-            take(context, start, end);
-    } else if (dwarf_attr(die, DW_AT_ranges, &ranges) && reach->lists) {
-        value = attribute_raw(reach, &ranges);
-        if (reach->version < 5)
-            pairs_each(reach, value, take, context);
-        else
-            list_each(reach, ranges.form == DW_FORM_rnglistx ? list_place(reach, value) : value,
-                      take, context);
-    }
 }

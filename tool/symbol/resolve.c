@@ -6,18 +6,18 @@
  */
 #include "tool/symbol/resolve.h"
 
-#include "tool/symbol/debuginfod.h"
-#include "tool/symbol/jit.h"
-#include "tool/symbol/module.h"
-#include "tool/symbol/modules.h"
-#include "tool/terminal/terminal.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tool/symbol/debuginfod.h"
+#include "tool/symbol/jit.h"
+#include "tool/symbol/module.h"
+#include "tool/symbol/modules.h"
+#include "tool/terminal/terminal.h"
 
 enum { THREADS_MAX = 16 };
 
@@ -30,6 +30,78 @@ struct work {
     size_t next, finished;
     struct module *current; /* the last one begun */
 };
+
+static void modules_work(struct modules *modules, const struct symbol_options *options);
+static void *work_run(void *context);
+static void work_wait(struct work *work);
+static void work_tell(const struct work *work, const char *path, uint64_t all);
+static bool report_start(struct symbol_report *report, const struct modules *modules);
+static void locations_fill(struct profile *profile, const struct modules *modules,
+                           struct symbol_report *report);
+static void location_set(struct profile *profile, uint32_t location, const struct answers *answers,
+                         const struct answer *answer);
+static bool jit_fill(struct profile *profile, const struct modules *modules,
+                     const struct symbol_options *options, struct symbol_report *report);
+static bool row_is_made(const struct symbol_report *report, uint32_t module);
+static void mappings_mark(struct profile *profile, const struct modules *modules);
+static void report_end(struct symbol_report *report);
+static int row_order(const void *left, const void *right);
+static void row_free(struct symbol_module *row);
+
+bool symbol_is_made(const char *path)
+{
+    return path[0] == '[' || path[0] == '\0' || strncmp(path, "//", 2) == 0 ||
+           strncmp(path, "anon_inode:", 11) == 0 || strncmp(path, "/memfd:", 7) == 0 ||
+           strncmp(path, "/dev/", 5) == 0;
+}
+
+bool symbol_resolve(struct profile *profile, const struct symbol_options *options,
+                    struct symbol_report *report)
+{
+    struct modules modules;
+    memset(report, 0, sizeof *report);
+    bool ok = modules_collect(&modules, profile, options);
+    if (ok) {
+        if (options->fetch)
+            fetch_start();
+        modules_work(&modules, options);
+        if (options->fetch)
+            report->fetch = fetch_end();
+        for (size_t i = 0; i < modules.count; i++)
+            ok &= !modules.items[i].answers.failed;
+        ok = report_start(report, &modules) && ok;
+    }
+    if (ok) {
+        locations_fill(profile, &modules, report);
+        ok = jit_fill(profile, &modules, options, report);
+        mappings_mark(profile, &modules);
+        report_end(report);
+    }
+    modules_free(&modules);
+    return ok && !profile->failed;
+}
+
+/* All modules, on as many threads as there are processors. Works with one, too. */
+static void modules_work(struct modules *modules, const struct symbol_options *options)
+{
+    struct work work = {.modules = modules,
+                        .options = options,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .done = PTHREAD_COND_INITIALIZER};
+    pthread_t threads[THREADS_MAX];
+    size_t count = 0;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    while (count < modules->count && (long)count < processors && count < THREADS_MAX &&
+           pthread_create(&threads[count], NULL, work_run, &work) == 0)
+        count++;
+    if (count == 0)
+        work_run(&work);
+    work_wait(&work);
+    for (size_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&work.lock);
+    pthread_cond_destroy(&work.done);
+}
 
 static void *work_run(void *context)
 {
@@ -47,26 +119,6 @@ static void *work_run(void *context)
     }
     pthread_mutex_unlock(&work->lock);
     return NULL;
-}
-
-/* How far it is: in bytes while something is fetched, in addresses else. */
-static void work_tell(const struct work *work, const char *path, uint64_t all)
-{
-    const struct symbol_options *options = work->options;
-    uint64_t done = 0;
-    for (size_t i = 0; i < work->modules->count; i++) {
-        const struct module *module = &work->modules->items[i];
-        if (__atomic_load_n(&module->fetching, __ATOMIC_RELAXED)) {
-            char text[256];
-            snprintf(text, sizeof text, "fetching %s", name_base(module->path));
-            options->progress(options->context, text,
-                              __atomic_load_n(&module->fetched_bytes, __ATOMIC_RELAXED),
-                              __atomic_load_n(&module->fetch_bytes, __ATOMIC_RELAXED));
-            return;
-        }
-        done += __atomic_load_n(&module->looked, __ATOMIC_RELAXED);
-    }
-    options->progress(options->context, path, done < all ? done : all, all);
 }
 
 /* Until all modules are done; tells how far it is. */
@@ -94,48 +146,53 @@ static void work_wait(struct work *work)
     pthread_mutex_unlock(&work->lock);
 }
 
-/* All modules, on as many threads as there are processors. Works with one, too. */
-static void modules_work(struct modules *modules, const struct symbol_options *options)
+/* How far it is: in bytes while something is fetched, in addresses else. */
+static void work_tell(const struct work *work, const char *path, uint64_t all)
 {
-    struct work work = {.modules = modules,
-                        .options = options,
-                        .lock = PTHREAD_MUTEX_INITIALIZER,
-                        .done = PTHREAD_COND_INITIALIZER};
-    pthread_t threads[THREADS_MAX];
-    size_t count = 0;
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    while (count < modules->count && (long)count < processors && count < THREADS_MAX &&
-           pthread_create(&threads[count], NULL, work_run, &work) == 0)
-        count++;
-    if (count == 0)
-        work_run(&work);
-    work_wait(&work);
-    for (size_t i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    pthread_mutex_destroy(&work.lock);
-    pthread_cond_destroy(&work.done);
+    const struct symbol_options *options = work->options;
+    uint64_t done = 0;
+    for (size_t i = 0; i < work->modules->count; i++) {
+        const struct module *module = &work->modules->items[i];
+        if (__atomic_load_n(&module->fetching, __ATOMIC_RELAXED)) {
+            char text[256];
+            snprintf(text, sizeof text, "fetching %s", name_base(module->path));
+            options->progress(options->context, text,
+                              __atomic_load_n(&module->fetched_bytes, __ATOMIC_RELAXED),
+                              __atomic_load_n(&module->fetch_bytes, __ATOMIC_RELAXED));
+            return;
+        }
+        done += __atomic_load_n(&module->looked, __ATOMIC_RELAXED);
+    }
+    options->progress(options->context, path, done < all ? done : all, all);
 }
 
-/* An answer's frames as lines of the profile. */
-static void location_set(struct profile *profile, uint32_t location, const struct answers *answers,
-                         const struct answer *answer)
+static bool report_start(struct symbol_report *report, const struct modules *modules)
 {
-    enum { LINES_MAX = 512 };
-    struct profile_line lines[LINES_MAX];
-    uint32_t count = answer->frames < LINES_MAX ? answer->frames : LINES_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct answer_frame *frame = &answers->frames[answer->first + i];
-        struct profile_function function = {
-            .name = profile_string_of(profile, answers->text + frame->name),
-            .system_name = profile_string_of(profile, answers->text + frame->system_name),
-            .file = profile_string_of(profile, answers->text + frame->file),
-            .start_line = frame->start_line};
-        lines[i].function = profile_function(profile, &function);
-        lines[i].line = frame->line;
-        lines[i].column = frame->column;
+    report->modules = calloc(modules->count + 1, sizeof *report->modules);
+    if (!report->modules)
+        return false;
+    for (; report->count < modules->count; report->count++) {
+        const struct module *module = &modules->items[report->count];
+        struct symbol_module *row = &report->modules[report->count];
+        row->path = strdup(module->path);
+        row->build_id = strdup(module->build_id);
+        if (!row->path || !row->build_id)
+            return false;
+        row->quality = module->quality;
+        row->locations = module->locations;
+        row->named = module->given;
+        if (module->image && !(row->file = strdup(module->image->path)))
+            return false;
+        if (module->debug && !(row->debug_file = strdup(module->debug->path)))
+            return false;
+        if (module->other && !(row->other_file = strdup(module->other)))
+            return false;
+        if (module->bundle && !(row->bundle_file = strdup(module->bundle->path)))
+            return false;
+        row->unsure = module->unsure && module->image;
+        row->split_missing = module->split_missing;
     }
-    profile_set_lines(profile, location, lines, count,
-                      answer->state == ANSWER_NEAREST ? LOCATION_GUESS : 0);
+    return true;
 }
 
 static void locations_fill(struct profile *profile, const struct modules *modules,
@@ -160,10 +217,26 @@ static void locations_fill(struct profile *profile, const struct modules *module
     }
 }
 
-static bool row_is_made(const struct symbol_report *report, uint32_t module)
+/* An answer's frames as lines of the profile. */
+static void location_set(struct profile *profile, uint32_t location, const struct answers *answers,
+                         const struct answer *answer)
 {
-    const char *path = module < report->count ? report->modules[module].path : NULL;
-    return path && symbol_is_made(path);
+    enum { LINES_MAX = 512 };
+    struct profile_line lines[LINES_MAX];
+    uint32_t count = answer->frames < LINES_MAX ? answer->frames : LINES_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct answer_frame *frame = &answers->frames[answer->first + i];
+        struct profile_function function = {
+            .name = profile_string_of(profile, answers->text + frame->name),
+            .system_name = profile_string_of(profile, answers->text + frame->system_name),
+            .file = profile_string_of(profile, answers->text + frame->file),
+            .start_line = frame->start_line};
+        lines[i].function = profile_function(profile, &function);
+        lines[i].line = frame->line;
+        lines[i].column = frame->column;
+    }
+    profile_set_lines(profile, location, lines, count,
+                      answer->state == ANSWER_NEAREST ? LOCATION_GUESS : 0);
 }
 
 /* Code that no file has, where the compiler that made it has written names. */
@@ -198,11 +271,10 @@ static bool jit_fill(struct profile *profile, const struct modules *modules,
     return ok;
 }
 
-bool symbol_is_made(const char *path)
+static bool row_is_made(const struct symbol_report *report, uint32_t module)
 {
-    return path[0] == '[' || path[0] == '\0' || strncmp(path, "//", 2) == 0 ||
-           strncmp(path, "anon_inode:", 11) == 0 || strncmp(path, "/memfd:", 7) == 0 ||
-           strncmp(path, "/dev/", 5) == 0;
+    const char *path = module < report->count ? report->modules[module].path : NULL;
+    return path && symbol_is_made(path);
 }
 
 static void mappings_mark(struct profile *profile, const struct modules *modules)
@@ -215,53 +287,6 @@ static void mappings_mark(struct profile *profile, const struct modules *modules
         if (module->quality == SYMBOL_FULL)
             mappings[i].has_files = mappings[i].has_lines = mappings[i].has_inlines = true;
     }
-}
-
-static int row_order(const void *left, const void *right)
-{
-    const struct symbol_module *a = left, *b = right;
-    if (a->locations != b->locations)
-        return a->locations > b->locations ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
-
-static bool report_start(struct symbol_report *report, const struct modules *modules)
-{
-    report->modules = calloc(modules->count + 1, sizeof *report->modules);
-    if (!report->modules)
-        return false;
-    for (; report->count < modules->count; report->count++) {
-        const struct module *module = &modules->items[report->count];
-        struct symbol_module *row = &report->modules[report->count];
-        row->path = strdup(module->path);
-        row->build_id = strdup(module->build_id);
-        if (!row->path || !row->build_id)
-            return false;
-        row->quality = module->quality;
-        row->locations = module->locations;
-        row->named = module->given;
-        if (module->image && !(row->file = strdup(module->image->path)))
-            return false;
-        if (module->debug && !(row->debug_file = strdup(module->debug->path)))
-            return false;
-        if (module->other && !(row->other_file = strdup(module->other)))
-            return false;
-        if (module->bundle && !(row->bundle_file = strdup(module->bundle->path)))
-            return false;
-        row->unsure = module->unsure && module->image;
-        row->split_missing = module->split_missing;
-    }
-    return true;
-}
-
-static void row_free(struct symbol_module *row)
-{
-    free(row->path);
-    free(row->build_id);
-    free(row->file);
-    free(row->debug_file);
-    free(row->other_file);
-    free(row->bundle_file);
 }
 
 static void report_end(struct symbol_report *report)
@@ -282,30 +307,22 @@ static void report_end(struct symbol_report *report)
     report->count = kept;
 }
 
-bool symbol_resolve(struct profile *profile, const struct symbol_options *options,
-                    struct symbol_report *report)
+static int row_order(const void *left, const void *right)
 {
-    struct modules modules;
-    memset(report, 0, sizeof *report);
-    bool ok = modules_collect(&modules, profile, options);
-    if (ok) {
-        if (options->fetch)
-            fetch_start();
-        modules_work(&modules, options);
-        if (options->fetch)
-            report->fetch = fetch_end();
-        for (size_t i = 0; i < modules.count; i++)
-            ok &= !modules.items[i].answers.failed;
-        ok = report_start(report, &modules) && ok;
-    }
-    if (ok) {
-        locations_fill(profile, &modules, report);
-        ok = jit_fill(profile, &modules, options, report);
-        mappings_mark(profile, &modules);
-        report_end(report);
-    }
-    modules_free(&modules);
-    return ok && !profile->failed;
+    const struct symbol_module *a = left, *b = right;
+    if (a->locations != b->locations)
+        return a->locations > b->locations ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static void row_free(struct symbol_module *row)
+{
+    free(row->path);
+    free(row->build_id);
+    free(row->file);
+    free(row->debug_file);
+    free(row->other_file);
+    free(row->bundle_file);
 }
 
 void symbol_report_free(struct symbol_report *report)

@@ -19,83 +19,36 @@
 
 enum { OUTPUT_MODE = 0600 };
 
-static bool failed(struct output *output, const char *what, struct error *error)
-{
-    return error_set(error, ERROR_INPUT, "%s: %s: %s", output->path ? output->path : "-", what,
-                     strerror(errno));
-}
-
-/* ---- the temporary file goes when we have to -------------------------------------------- */
-
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const char *volatile unfinished; /* its name */
 static struct sigaction before[COUNT_OF(ends)], before_limit;
 
-/* Then again without us, so that who waits sees what it was. */
-static void leave(int number)
-{
-    if (unfinished)
-        unlink(unfinished);
-    raise(number);
-}
-
-static void cleanup_start(const char *path)
-{
-    struct sigaction leaves = {.sa_handler = leave, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
-    struct sigaction ignores = {.sa_handler = SIG_IGN};
-    unfinished = path;
-    for (size_t i = 0; i < COUNT_OF(ends); i++)
-        if (sigaction(ends[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
-            sigaction(ends[i], &leaves, NULL);
-    sigaction(SIGXFSZ, &ignores, &before_limit); /* a limit of size is an error as others are */
-}
-
-static void cleanup_end(void)
-{
-    for (size_t i = 0; i < COUNT_OF(ends); i++)
-        if (before[i].sa_handler == SIG_DFL)
-            sigaction(ends[i], &before[i], NULL);
-    sigaction(SIGXFSZ, &before_limit, NULL);
-    unfinished = NULL;
-}
+static bool is_link(const char *path);
+static bool is_descriptor(const char *path);
+static bool is_standard(const char *path);
+static FILE *temporary_open(struct output *output, const struct stat *there);
+static bool unpack(struct output *output);
+static bool failed(struct output *output, const char *what, struct error *error);
+static void cleanup_start(const char *path);
+static void leave(int number);
+static void cleanup_end(void);
 
 /* ---- a file ----------------------------------------------------------------------------- */
 
-/* The new file gets the mode of the one that it replaces, or 0600: profiles tell much about a
- * program. */
-static FILE *temporary_open(struct output *output, const struct stat *there)
+bool output_refuse_link(const char *path, struct error *error)
 {
-    if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
-        output->temporary = NULL;
-        return NULL;
-    }
-    int fd = mkstemp(output->temporary);
-    if (fd < 0) {
-        free(output->temporary);
-        output->temporary = NULL;
-        return NULL;
-    }
-    FILE *file = fdopen(fd, "w");
-    if (fchmod(fd, there ? there->st_mode & 07777 : OUTPUT_MODE) != 0 || !file) {
-        unlink(output->temporary);
-        if (file)
-            fclose(file);
-        else
-            close(fd);
-        return NULL;
-    }
-    cleanup_start(output->temporary);
-    return file;
+    char target[PATH_MAX];
+    if (!is_link(path))
+        return true;
+    error_set(error, ERROR_INPUT, "%s is a symbolic link, which is not followed", path);
+    return realpath(path, target) ? error_hint(error, "give the file itself: %s", target)
+                                  : error_hint(error, "give another name, or rm %s", path);
 }
 
-/* What was opened by the name of a file that is open already is not to be replaced. */
-static bool is_standard(const char *path)
+static bool is_link(const char *path)
 {
-    static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(path, names[i]) == 0)
-            return true;
-    return false;
+    struct stat there;
+    return !is_descriptor(path) && lstat(path, &there) == 0 && S_ISLNK(there.st_mode);
 }
 
 /* Whether the path names a descriptor of ours, as the shell's >(...) does: a link only in form. */
@@ -109,20 +62,14 @@ static bool is_descriptor(const char *path)
     return strcmp(path, "/dev/stderr") == 0 || is_standard(path);
 }
 
-static bool is_link(const char *path)
+/* What was opened by the name of a file that is open already is not to be replaced. */
+static bool is_standard(const char *path)
 {
-    struct stat there;
-    return !is_descriptor(path) && lstat(path, &there) == 0 && S_ISLNK(there.st_mode);
-}
-
-bool output_refuse_link(const char *path, struct error *error)
-{
-    char target[PATH_MAX];
-    if (!is_link(path))
-        return true;
-    error_set(error, ERROR_INPUT, "%s is a symbolic link, which is not followed", path);
-    return realpath(path, target) ? error_hint(error, "give the file itself: %s", target)
-                                  : error_hint(error, "give another name, or rm %s", path);
+    static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(path, names[i]) == 0)
+            return true;
+    return false;
 }
 
 FILE *output_open(const char *path, bool append)
@@ -162,6 +109,33 @@ bool output_start(struct output *output, const char *path, struct error *error)
     return false;
 }
 
+/* The new file gets the mode of the one that it replaces, or 0600: profiles tell much about a
+ * program. */
+static FILE *temporary_open(struct output *output, const struct stat *there)
+{
+    if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+        output->temporary = NULL;
+        return NULL;
+    }
+    int fd = mkstemp(output->temporary);
+    if (fd < 0) {
+        free(output->temporary);
+        output->temporary = NULL;
+        return NULL;
+    }
+    FILE *file = fdopen(fd, "w");
+    if (fchmod(fd, there ? there->st_mode & 07777 : OUTPUT_MODE) != 0 || !file) {
+        unlink(output->temporary);
+        if (file)
+            fclose(file);
+        else
+            close(fd);
+        return NULL;
+    }
+    cleanup_start(output->temporary);
+    return file;
+}
+
 bool output_pack(struct output *output, const char *path, struct error *error)
 {
     FILE *file = pack_open(output->file, path);
@@ -170,16 +144,6 @@ bool output_pack(struct output *output, const char *path, struct error *error)
     output->packed = output->file;
     output->file = file;
     return true;
-}
-
-/* The file itself again, with all that was packed in it. */
-static bool unpack(struct output *output)
-{
-    bool whole = fflush(output->file) == 0 && !ferror(output->file);
-    whole = fclose(output->file) == 0 && whole;
-    output->file = output->packed;
-    output->packed = NULL;
-    return whole;
 }
 
 bool output_whole(struct error *error)
@@ -217,10 +181,56 @@ bool output_end(struct output *output, bool whole, struct error *error)
     return done;
 }
 
+/* The file itself again, with all that was packed in it. */
+static bool unpack(struct output *output)
+{
+    bool whole = fflush(output->file) == 0 && !ferror(output->file);
+    whole = fclose(output->file) == 0 && whole;
+    output->file = output->packed;
+    output->packed = NULL;
+    return whole;
+}
+
 void output_say(const struct output *output, const char *path)
 {
     char size[32];
     if (!is_standard(path) && !terminal_is_quiet())
         fprintf(stderr, "memoir: %s, %s\n", path,
                 style_value(size, (double)output->bytes, "bytes"));
+}
+
+static bool failed(struct output *output, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s: %s: %s", output->path ? output->path : "-", what,
+                     strerror(errno));
+}
+
+/* ---- the temporary file goes when we have to -------------------------------------------- */
+
+static void cleanup_start(const char *path)
+{
+    struct sigaction leaves = {.sa_handler = leave, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+    struct sigaction ignores = {.sa_handler = SIG_IGN};
+    unfinished = path;
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        if (sigaction(ends[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
+            sigaction(ends[i], &leaves, NULL);
+    sigaction(SIGXFSZ, &ignores, &before_limit); /* a limit of size is an error as others are */
+}
+
+/* Then again without us, so that who waits sees what it was. */
+static void leave(int number)
+{
+    if (unfinished)
+        unlink(unfinished);
+    raise(number);
+}
+
+static void cleanup_end(void)
+{
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        if (before[i].sa_handler == SIG_DFL)
+            sigaction(ends[i], &before[i], NULL);
+    sigaction(SIGXFSZ, &before_limit, NULL);
+    unfinished = NULL;
 }

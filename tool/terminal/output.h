@@ -8,11 +8,11 @@
 #ifndef TERMINAL_OUTPUT_H
 #define TERMINAL_OUTPUT_H
 
-#include "tool/terminal/error.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "tool/terminal/error.h"
 
 struct output {
     FILE *file;

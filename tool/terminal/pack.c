@@ -22,11 +22,12 @@ struct pack {
     unsigned char out[ROOM];
 };
 
-static bool ends_in(const char *path, const char *ending)
-{
-    size_t length = strlen(path), of = strlen(ending);
-    return length > of && strcmp(path + length - of, ending) == 0;
-}
+static bool ends_in(const char *path, const char *ending);
+static ssize_t cookie_write(void *cookie, const char *bytes, size_t size);
+static bool pack_bytes(struct pack *pack, const char *bytes, size_t size, bool end);
+static bool zstd_bytes(struct pack *pack, const char *bytes, size_t size, bool end);
+static bool gzip_bytes(struct pack *pack, const char *bytes, size_t size, bool end);
+static int cookie_close(void *cookie);
 
 size_t pack_stem(const char *path)
 {
@@ -35,60 +36,10 @@ size_t pack_stem(const char *path)
     return strlen(path) - (ends_in(path, zstd_ending) ? strlen(zstd_ending) : 0);
 }
 
-static bool gzip_bytes(struct pack *pack, const char *bytes, size_t size, bool end)
+static bool ends_in(const char *path, const char *ending)
 {
-    pack->gzip.next_in = (unsigned char *)(uintptr_t)bytes;
-    pack->gzip.avail_in = (unsigned)size;
-    do {
-        pack->gzip.next_out = pack->out;
-        pack->gzip.avail_out = ROOM;
-        if (deflate(&pack->gzip, end ? Z_FINISH : Z_NO_FLUSH) == Z_STREAM_ERROR)
-            return false;
-        size_t made = ROOM - pack->gzip.avail_out;
-        if (fwrite(pack->out, 1, made, pack->to) != made)
-            return false;
-    } while (pack->gzip.avail_out == 0);
-    return true;
-}
-
-static bool zstd_bytes(struct pack *pack, const char *bytes, size_t size, bool end)
-{
-    ZSTD_inBuffer in = {bytes, size, 0};
-    size_t left = 0;
-    do {
-        ZSTD_outBuffer out = {pack->out, ROOM, 0};
-        left = ZSTD_compressStream2(pack->zstd, &out, &in, end ? ZSTD_e_end : ZSTD_e_continue);
-        if (ZSTD_isError(left) || fwrite(pack->out, 1, out.pos, pack->to) != out.pos)
-            return false;
-    } while (in.pos < in.size || (end && left > 0));
-    return true;
-}
-
-static bool pack_bytes(struct pack *pack, const char *bytes, size_t size, bool end)
-{
-    return pack->zstd ? zstd_bytes(pack, bytes, size, end) : gzip_bytes(pack, bytes, size, end);
-}
-
-static ssize_t cookie_write(void *cookie, const char *bytes, size_t size)
-{
-    size_t part = size > INT_MAX ? INT_MAX : size;
-    if (pack_bytes(cookie, bytes, part, false))
-        return (ssize_t)part;
-    if (errno == 0)
-        errno = ENOMEM;
-    return 0;
-}
-
-static int cookie_close(void *cookie)
-{
-    struct pack *pack = cookie;
-    bool done = pack_bytes(pack, "", 0, true);
-    if (pack->zstd)
-        ZSTD_freeCStream(pack->zstd);
-    else
-        deflateEnd(&pack->gzip);
-    free(pack);
-    return done ? 0 : -1;
+    size_t length = strlen(path), of = strlen(ending);
+    return length > of && strcmp(path + length - of, ending) == 0;
 }
 
 FILE *pack_open(FILE *to, const char *path)
@@ -115,4 +66,60 @@ FILE *pack_open(FILE *to, const char *path)
         free(pack);
     }
     return file;
+}
+
+static ssize_t cookie_write(void *cookie, const char *bytes, size_t size)
+{
+    size_t part = size > INT_MAX ? INT_MAX : size;
+    if (pack_bytes(cookie, bytes, part, false))
+        return (ssize_t)part;
+    if (errno == 0)
+        errno = ENOMEM;
+    return 0;
+}
+
+static bool pack_bytes(struct pack *pack, const char *bytes, size_t size, bool end)
+{
+    return pack->zstd ? zstd_bytes(pack, bytes, size, end) : gzip_bytes(pack, bytes, size, end);
+}
+
+static bool zstd_bytes(struct pack *pack, const char *bytes, size_t size, bool end)
+{
+    ZSTD_inBuffer in = {bytes, size, 0};
+    size_t left = 0;
+    do {
+        ZSTD_outBuffer out = {pack->out, ROOM, 0};
+        left = ZSTD_compressStream2(pack->zstd, &out, &in, end ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left) || fwrite(pack->out, 1, out.pos, pack->to) != out.pos)
+            return false;
+    } while (in.pos < in.size || (end && left > 0));
+    return true;
+}
+
+static bool gzip_bytes(struct pack *pack, const char *bytes, size_t size, bool end)
+{
+    pack->gzip.next_in = (unsigned char *)(uintptr_t)bytes;
+    pack->gzip.avail_in = (unsigned)size;
+    do {
+        pack->gzip.next_out = pack->out;
+        pack->gzip.avail_out = ROOM;
+        if (deflate(&pack->gzip, end ? Z_FINISH : Z_NO_FLUSH) == Z_STREAM_ERROR)
+            return false;
+        size_t made = ROOM - pack->gzip.avail_out;
+        if (fwrite(pack->out, 1, made, pack->to) != made)
+            return false;
+    } while (pack->gzip.avail_out == 0);
+    return true;
+}
+
+static int cookie_close(void *cookie)
+{
+    struct pack *pack = cookie;
+    bool done = pack_bytes(pack, "", 0, true);
+    if (pack->zstd)
+        ZSTD_freeCStream(pack->zstd);
+    else
+        deflateEnd(&pack->gzip);
+    free(pack);
+    return done ? 0 : -1;
 }

@@ -2,9 +2,6 @@
 /* See tool/terminal/progress.h. A thread looks at the clock, so that who works need not. */
 #include "tool/terminal/progress.h"
 
-#include "tool/terminal/screen.h"
-#include "tool/terminal/style.h"
-
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,6 +9,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tool/terminal/screen.h"
+#include "tool/terminal/style.h"
 
 enum { FIRST_MS = 300, AGAIN_MS = 100, AGAIN_LOG_MS = 10000, BAR = 10, NAME_MIN = 8 };
 
@@ -26,11 +26,29 @@ static struct {
     bool (*ask)(const char **phase, uint64_t *done, uint64_t *all);
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int64_t now_ms(void)
+static void text_set(char *to, size_t size, const char *text);
+static int64_t now_ms(void);
+static void *watch(void *nothing);
+static void ask_locked(int64_t now);
+static void line_show_locked(int64_t now, bool tty);
+static void line_make_locked(char *line, size_t size, int64_t now, unsigned width);
+static void bar_write(char *text, size_t size, int filled);
+
+void progress_start(const char *phase, const char *what)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    if (terminal_is_quiet())
+        return;
+    progress_end();
+    text_set(progress.phase, sizeof progress.phase, phase);
+    text_set(progress.what, sizeof progress.what, what);
+    progress.done = progress.all = 0;
+    progress.ask = NULL;
+    progress.shown = false;
+    progress.start_ms = now_ms();
+    progress.next_ms = progress.start_ms + (isatty(2) ? FIRST_MS : AGAIN_LOG_MS);
+    progress.runs = pthread_cond_init(&progress.changed, NULL) == 0;
+    if (progress.runs && pthread_create(&progress.thread, NULL, watch, NULL) != 0)
+        progress.runs = false;
 }
 
 static void text_set(char *to, size_t size, const char *text)
@@ -39,62 +57,11 @@ static void text_set(char *to, size_t size, const char *text)
     terminal_clean(to, strlen(to));
 }
 
-/* Filled cells of the bar and empty ones. */
-static void bar_write(char *text, size_t size, int filled)
+static int64_t now_ms(void)
 {
-    const char *on = terminal_utf8() ? "█" : "#", *off = terminal_utf8() ? "░" : ".";
-    size_t used = 0;
-    text[0] = '\0';
-    for (int i = 0; i < BAR && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s", i < filled ? on : off);
-}
-
-/* symbols  libxul.so  [██████░░░░] 61 %  2 s left; the name is what gives way to the rest */
-static void line_make_locked(char *line, size_t size, int64_t now, unsigned width)
-{
-    char rest[128] = "", bar[64], name[sizeof progress.what];
-    if (progress.all > 0) {
-        uint64_t done = progress.done < progress.all ? progress.done : progress.all;
-        int64_t spent = now - progress.start_ms;
-        int64_t left = done > 0 ? spent * (int64_t)(progress.all - done) / (int64_t)done : 0;
-        bar_write(bar, sizeof bar, (int)(done * BAR / progress.all));
-        int length =
-            snprintf(rest, sizeof rest, "  [%s] %d %%", bar, (int)(done * 100 / progress.all));
-        if (left >= 1000)
-            snprintf(rest + length, sizeof rest - (size_t)length, "  %ld s left",
-                     (long)(left / 1000));
-    }
-    unsigned used = style_columns(progress.phase) + 2 + style_columns(rest);
-    unsigned room = width > used + NAME_MIN ? width - used : NAME_MIN;
-    snprintf(line, size, "%s  %s%s", progress.phase,
-             style_name(name, sizeof name, progress.what, room), rest);
-}
-
-static void line_show_locked(int64_t now, bool tty)
-{
-    char line[512];
-    unsigned width = terminal_error_width();
-    line_make_locked(line, sizeof line, now, width > 1 ? width - 1 : UINT_MAX);
-    if (tty)
-        fprintf(stderr, "\r\033[K%s", line);
-    else
-        fprintf(stderr, "memoir: %s\n", line);
-    fflush(stderr);
-    progress.shown = true;
-}
-
-/* What the function says, if there is one; another phase begins to count anew. */
-static void ask_locked(int64_t now)
-{
-    const char *phase = NULL;
-    if (!progress.ask)
-        return;
-    if (!progress.ask(&phase, &progress.done, &progress.all))
-        progress.all = 0;
-    else if (strcmp(phase, progress.phase) != 0) {
-        text_set(progress.phase, sizeof progress.phase, phase);
-        progress.start_ms = now;
-    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void *watch(void *nothing)
@@ -120,21 +87,62 @@ static void *watch(void *nothing)
     return NULL;
 }
 
-void progress_start(const char *phase, const char *what)
+/* What the function says, if there is one; another phase begins to count anew. */
+static void ask_locked(int64_t now)
 {
-    if (terminal_is_quiet())
+    const char *phase = NULL;
+    if (!progress.ask)
         return;
-    progress_end();
-    text_set(progress.phase, sizeof progress.phase, phase);
-    text_set(progress.what, sizeof progress.what, what);
-    progress.done = progress.all = 0;
-    progress.ask = NULL;
-    progress.shown = false;
-    progress.start_ms = now_ms();
-    progress.next_ms = progress.start_ms + (isatty(2) ? FIRST_MS : AGAIN_LOG_MS);
-    progress.runs = pthread_cond_init(&progress.changed, NULL) == 0;
-    if (progress.runs && pthread_create(&progress.thread, NULL, watch, NULL) != 0)
-        progress.runs = false;
+    if (!progress.ask(&phase, &progress.done, &progress.all))
+        progress.all = 0;
+    else if (strcmp(phase, progress.phase) != 0) {
+        text_set(progress.phase, sizeof progress.phase, phase);
+        progress.start_ms = now;
+    }
+}
+
+static void line_show_locked(int64_t now, bool tty)
+{
+    char line[512];
+    unsigned width = terminal_error_width();
+    line_make_locked(line, sizeof line, now, width > 1 ? width - 1 : UINT_MAX);
+    if (tty)
+        fprintf(stderr, "\r\033[K%s", line);
+    else
+        fprintf(stderr, "memoir: %s\n", line);
+    fflush(stderr);
+    progress.shown = true;
+}
+
+/* symbols  libxul.so  [██████░░░░] 61 %  2 s left; the name is what gives way to the rest */
+static void line_make_locked(char *line, size_t size, int64_t now, unsigned width)
+{
+    char rest[128] = "", bar[64], name[sizeof progress.what];
+    if (progress.all > 0) {
+        uint64_t done = progress.done < progress.all ? progress.done : progress.all;
+        int64_t spent = now - progress.start_ms;
+        int64_t left = done > 0 ? spent * (int64_t)(progress.all - done) / (int64_t)done : 0;
+        bar_write(bar, sizeof bar, (int)(done * BAR / progress.all));
+        int length =
+            snprintf(rest, sizeof rest, "  [%s] %d %%", bar, (int)(done * 100 / progress.all));
+        if (left >= 1000)
+            snprintf(rest + length, sizeof rest - (size_t)length, "  %ld s left",
+                     (long)(left / 1000));
+    }
+    unsigned used = style_columns(progress.phase) + 2 + style_columns(rest);
+    unsigned room = width > used + NAME_MIN ? width - used : NAME_MIN;
+    snprintf(line, size, "%s  %s%s", progress.phase,
+             style_name(name, sizeof name, progress.what, room), rest);
+}
+
+/* Filled cells of the bar and empty ones. */
+static void bar_write(char *text, size_t size, int filled)
+{
+    const char *on = terminal_utf8() ? "█" : "#", *off = terminal_utf8() ? "░" : ".";
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < BAR && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s", i < filled ? on : off);
 }
 
 void progress_update(const char *what, uint64_t done, uint64_t all)

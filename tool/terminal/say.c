@@ -2,10 +2,6 @@
 /* See tool/terminal/say.h. */
 #include "tool/terminal/say.h"
 
-#include "tool/terminal/progress.h"
-#include "tool/terminal/screen.h"
-#include "tool/terminal/wrap.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -16,47 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tool/terminal/progress.h"
+#include "tool/terminal/screen.h"
+#include "tool/terminal/wrap.h"
+
 static struct {
     pid_t process;   /* 0: there is none */
     char next[1024]; /* to be said when it is done */
 } pager;
 
-/* Whether the first word of a command is a program that can be run. */
-static bool is_runnable(const char *command)
-{
-    const char *places = getenv("PATH");
-    char path[PATH_MAX];
-    size_t length = strcspn(command, " \t");
-    if (strcspn(command, "\"'\\$`;&|<>(){}=") < length) /* the shell knows */
-        return true;
-    if (memchr(command, '/', length)) {
-        snprintf(path, sizeof path, "%.*s", (int)length, command);
-        return access(path, X_OK) == 0;
-    }
-    while (places && *places) {
-        size_t folder = strcspn(places, ":");
-        snprintf(path, sizeof path, "%.*s/%.*s", (int)folder, places, (int)length, command);
-        if (access(path, X_OK) == 0)
-            return true;
-        places += folder + (places[folder] == ':');
-    }
-    return false;
-}
-
-/* The pager to use, or NULL: MEMOIR_PAGER, PAGER, less, as git does it. */
-static const char *pager_find(void)
-{
-    const char *own = getenv("MEMOIR_PAGER"), *all = getenv("PAGER"), *term = getenv("TERM");
-    const char *found = own ? own : all ? all : "less";
-    if (*found == '\0' || strcmp(found, "cat") == 0)
-        return NULL;
-    if (is_runnable(found))
-        return !own && !all && term && strcmp(term, "dumb") == 0 ? NULL : found;
-    if (own || all)
-        terminal_warn("%s is '%s', which can't be executed: printing without a pager",
-                      own ? "MEMOIR_PAGER" : "PAGER", found);
-    return NULL;
-}
+static const char *pager_find(void);
+static bool is_runnable(const char *command);
+static void said(enum terminal_paint paint, const char *text);
+static void line_put(const char *line, size_t length);
+static void advise(const char *text);
 
 void terminal_page(void)
 {
@@ -82,6 +51,43 @@ void terminal_page(void)
     close(ends[1]);
 }
 
+/* The pager to use, or NULL: MEMOIR_PAGER, PAGER, less, as git does it. */
+static const char *pager_find(void)
+{
+    const char *own = getenv("MEMOIR_PAGER"), *all = getenv("PAGER"), *term = getenv("TERM");
+    const char *found = own ? own : all ? all : "less";
+    if (*found == '\0' || strcmp(found, "cat") == 0)
+        return NULL;
+    if (is_runnable(found))
+        return !own && !all && term && strcmp(term, "dumb") == 0 ? NULL : found;
+    if (own || all)
+        terminal_warn("%s is '%s', which can't be executed: printing without a pager",
+                      own ? "MEMOIR_PAGER" : "PAGER", found);
+    return NULL;
+}
+
+/* Whether the first word of a command is a program that can be run. */
+static bool is_runnable(const char *command)
+{
+    const char *places = getenv("PATH");
+    char path[PATH_MAX];
+    size_t length = strcspn(command, " \t");
+    if (strcspn(command, "\"'\\$`;&|<>(){}=") < length) /* the shell knows */
+        return true;
+    if (memchr(command, '/', length)) {
+        snprintf(path, sizeof path, "%.*s", (int)length, command);
+        return access(path, X_OK) == 0;
+    }
+    while (places && *places) {
+        size_t folder = strcspn(places, ":");
+        snprintf(path, sizeof path, "%.*s/%.*s", (int)folder, places, (int)length, command);
+        if (access(path, X_OK) == 0)
+            return true;
+        places += folder + (places[folder] == ':');
+    }
+    return false;
+}
+
 bool terminal_end(struct error *error)
 {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
@@ -102,30 +108,6 @@ bool terminal_end(struct error *error)
            error_set(error, ERROR_INPUT, "standard output can't be written: %s", strerror(reason));
 }
 
-static void line_put(const char *line, size_t length)
-{
-    unsigned width = terminal_error_width();
-    wrap_line(stderr, line, length, width > 0 ? width : UINT_MAX);
-}
-
-/* "memoir: ..." in its colour. */
-static void said(enum terminal_paint paint, const char *text)
-{
-    char line[1100];
-    progress_end(); /* whose line would be in the way */
-    int length = snprintf(line, sizeof line, "%smemoir:%s %s", terminal_error_code(paint),
-                          terminal_error_colors() ? "\033[0m" : "", text);
-    line_put(line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
-}
-
-static void advise(const char *text)
-{
-    char line[1100];
-    progress_end();
-    int length = snprintf(line, sizeof line, "%s %s", terminal_utf8() ? "→" : "->", text);
-    line_put(line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
-}
-
 void terminal_warn(const char *format, ...)
 {
     va_list list;
@@ -138,6 +120,22 @@ void terminal_warn(const char *format, ...)
     said(TERMINAL_YELLOW, text);
 }
 
+/* "memoir: ..." in its colour. */
+static void said(enum terminal_paint paint, const char *text)
+{
+    char line[1100];
+    progress_end(); /* whose line would be in the way */
+    int length = snprintf(line, sizeof line, "%smemoir:%s %s", terminal_error_code(paint),
+                          terminal_error_colors() ? "\033[0m" : "", text);
+    line_put(line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
+}
+
+static void line_put(const char *line, size_t length)
+{
+    unsigned width = terminal_error_width();
+    wrap_line(stderr, line, length, width > 0 ? width : UINT_MAX);
+}
+
 void terminal_error(const struct error *error)
 {
     struct error clean = *error; /* words of files may be in it */
@@ -146,6 +144,14 @@ void terminal_error(const struct error *error)
     said(TERMINAL_RED, clean.text);
     if (clean.hint[0])
         advise(clean.hint);
+}
+
+static void advise(const char *text)
+{
+    char line[1100];
+    progress_end();
+    int length = snprintf(line, sizeof line, "%s %s", terminal_utf8() ? "→" : "->", text);
+    line_put(line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
 }
 
 void terminal_next(const char *command)

@@ -29,15 +29,20 @@ static struct {
     unsigned width, error_width; /* the latter UINT_MAX where it is no terminal */
 } terminal;
 
-/* A file of ours must not become standard output or error because those are closed. What they
- * become here can't be used in their direction either, and is not passed on. */
-static void descriptors_start(void)
-{
-    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
-    for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0)
-            open("/dev/null", modes[fd] | O_CLOEXEC);
-}
+static volatile sig_atomic_t stopped;
+
+static const char *const terminal_codes[] = {
+    [TERMINAL_BOLD] = "\033[1m",
+    [TERMINAL_DIM] = "\033[2m",
+    [TERMINAL_RED] = "\033[1;31m",
+    [TERMINAL_YELLOW] = "\033[33m",
+};
+
+enum { ROW_MARGIN = 2, ROW_BELOW = 6, ROW_TEXT_MIN = 30 };
+
+static void descriptors_start(void);
+static void fold(FILE *file, const char *text, unsigned indent, unsigned column);
+static unsigned row_name(FILE *file, const char *name);
 
 void terminal_start(void)
 {
@@ -57,6 +62,16 @@ void terminal_start(void)
     terminal_color(TERMINAL_AUTO);
 }
 
+/* A file of ours must not become standard output or error because those are closed. What they
+ * become here can't be used in their direction either, and is not passed on. */
+static void descriptors_start(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", modes[fd] | O_CLOEXEC);
+}
+
 void terminal_color(enum terminal_when when)
 {
     const char *none = getenv("NO_COLOR");
@@ -73,8 +88,6 @@ void terminal_color(enum terminal_when when)
     terminal.colors[2] =
         when == TERMINAL_ALWAYS || (when == TERMINAL_AUTO && able && terminal.error_tty);
 }
-
-static volatile sig_atomic_t stopped;
 
 void terminal_stop(void)
 {
@@ -143,13 +156,6 @@ bool terminal_has_reader(void)
     return terminal.output_tty && terminal.error_tty;
 }
 
-static const char *const terminal_codes[] = {
-    [TERMINAL_BOLD] = "\033[1m",
-    [TERMINAL_DIM] = "\033[2m",
-    [TERMINAL_RED] = "\033[1;31m",
-    [TERMINAL_YELLOW] = "\033[33m",
-};
-
 const char *terminal_error_code(enum terminal_paint paint)
 {
     return terminal.colors[2] ? terminal_codes[paint] : "";
@@ -161,6 +167,11 @@ void terminal_put(FILE *file, enum terminal_paint paint, const char *text, unsig
     int missing = (int)width - (int)strlen(text);
     fprintf(file, "%s%s%s%*s", colored ? terminal_codes[paint] : "", text, colored ? "\033[0m" : "",
             missing > 0 ? missing : 0, "");
+}
+
+void terminal_fold(FILE *file, const char *text, unsigned indent)
+{
+    fold(file, text, indent, 0);
 }
 
 /* `column`: where the line already is. */
@@ -188,17 +199,24 @@ static void fold(FILE *file, const char *text, unsigned indent, unsigned column)
     }
 }
 
-void terminal_fold(FILE *file, const char *text, unsigned indent)
-{
-    fold(file, text, indent, 0);
-}
-
 void terminal_rest(FILE *file, const char *text, unsigned indent)
 {
     fold(file, text, indent, indent);
 }
 
-enum { ROW_MARGIN = 2, ROW_BELOW = 6, ROW_TEXT_MIN = 30 };
+void terminal_row(FILE *file, const char *name, const char *text, unsigned indent)
+{
+    bool beside = terminal.width >= indent + ROW_TEXT_MIN;
+    unsigned column = row_name(file, name);
+    indent = beside ? indent : ROW_BELOW;
+    if (!beside || column + 1 >= indent || ROW_MARGIN + strlen(name) > terminal.width) {
+        fputc('\n', file);
+        fold(file, text, indent, 0);
+        return;
+    }
+    fprintf(file, "%*s", (int)(indent - column), "");
+    fold(file, text, indent, indent);
+}
 
 /* Names have lists of words joined by '|', which go on below if they are long. The column that it
  * ends at. */
@@ -218,20 +236,6 @@ static unsigned row_name(FILE *file, const char *name)
         name += length;
     }
     return column;
-}
-
-void terminal_row(FILE *file, const char *name, const char *text, unsigned indent)
-{
-    bool beside = terminal.width >= indent + ROW_TEXT_MIN;
-    unsigned column = row_name(file, name);
-    indent = beside ? indent : ROW_BELOW;
-    if (!beside || column + 1 >= indent || ROW_MARGIN + strlen(name) > terminal.width) {
-        fputc('\n', file);
-        fold(file, text, indent, 0);
-        return;
-    }
-    fprintf(file, "%*s", (int)(indent - column), "");
-    fold(file, text, indent, indent);
 }
 
 void terminal_clean(char *text, size_t length)

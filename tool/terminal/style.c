@@ -16,19 +16,12 @@ struct scale {
     double size;
 };
 
-/* Three digits of the value in the largest of the scales that is not above it. */
-static void value_write(char text[32], double value, const struct scale *scales, size_t count)
-{
-    double size = fabs(value);
-    size_t at = 0;
-    while (at + 1 < count && size >= scales[at + 1].size * 0.9995)
-        at++;
-    double shown = value / scales[at].size, digits = fabs(shown);
-    int places = (at == 0 && scales[0].size >= 1 && digits == floor(digits)) || digits >= 99.95 ? 0
-                 : digits >= 9.995                                                              ? 1
-                                                                                                : 2;
-    snprintf(text, 32, "%.*f%s%s", places, shown, scales[at].unit[0] ? " " : "", scales[at].unit);
-}
+static void value_write(char text[32], double value, const struct scale *scales, size_t count);
+static bool turns(const char *text);
+static const char *name_fit(char *text, size_t size, const char *name, unsigned width, bool cut);
+static const char *dots(void);
+static void name_halve(char *text, size_t size, unsigned width);
+static size_t columns_bytes(const char *text, unsigned columns);
 
 const char *style_file(const char *name)
 {
@@ -68,6 +61,20 @@ const char *style_value(char text[32], double value, const char *unit)
     else
         value_write(text, value, counts, COUNT_OF(counts));
     return text;
+}
+
+/* Three digits of the value in the largest of the scales that is not above it. */
+static void value_write(char text[32], double value, const struct scale *scales, size_t count)
+{
+    double size = fabs(value);
+    size_t at = 0;
+    while (at + 1 < count && size >= scales[at + 1].size * 0.9995)
+        at++;
+    double shown = value / scales[at].size, digits = fabs(shown);
+    int places = (at == 0 && scales[0].size >= 1 && digits == floor(digits)) || digits >= 99.95 ? 0
+                 : digits >= 9.995                                                              ? 1
+                                                                                                : 2;
+    snprintf(text, 32, "%.*f%s%s", places, shown, scales[at].unit[0] ? " " : "", scales[at].unit);
 }
 
 const char *style_share(char text[16], double part, double whole)
@@ -146,15 +153,6 @@ unsigned style_columns(const char *text)
     return columns;
 }
 
-/* Whether a character has what is behind it written from right to left, so that it looks as if it
- * said something else: U+202A to U+202E, U+2066 to U+2069. */
-static bool turns(const char *text)
-{
-    unsigned char last = text[0] == '\xe2' ? (unsigned char)text[2] : 0;
-    return (last >= 0xaa && last <= 0xae && text[1] == '\x80') ||
-           (last >= 0xa6 && last <= 0xa9 && text[1] == '\x81');
-}
-
 void style_clean(char *text)
 {
     for (size_t i = 0, length; text[i]; i += length) {
@@ -166,6 +164,15 @@ void style_clean(char *text)
         length = length > 0 ? length : 1;
         memset(text + i, '?', length);
     }
+}
+
+/* Whether a character has what is behind it written from right to left, so that it looks as if it
+ * said something else: U+202A to U+202E, U+2066 to U+2069. */
+static bool turns(const char *text)
+{
+    unsigned char last = text[0] == '\xe2' ? (unsigned char)text[2] : 0;
+    return (last >= 0xaa && last <= 0xae && text[1] == '\x80') ||
+           (last >= 0xa6 && last <= 0xa9 && text[1] == '\x81');
 }
 
 void style_paint(const struct style *style, const char *code, const char *text)
@@ -190,40 +197,9 @@ void style_dim(const struct style *style, const char *text)
     style_paint(style, "2", text);
 }
 
-/* Bytes of `text` that fill at most so many columns, whole characters. */
-static size_t columns_bytes(const char *text, unsigned columns)
+const char *style_name(char *text, size_t size, const char *name, unsigned width)
 {
-    const char *at = text, *end = text + strlen(text);
-    for (size_t length; at < end; at += length) {
-        unsigned more = style_character(at, end, &length);
-        if (more > columns)
-            break;
-        columns -= more;
-    }
-    return (size_t)(at - text);
-}
-
-static const char *dots(void)
-{
-    return MB_CUR_MAX > 1 ? "…" : "...";
-}
-
-/* What is left is one word: its beginning and its end. */
-static void name_halve(char *text, size_t size, unsigned width)
-{
-    unsigned columns = style_columns(text), mark = style_columns(dots());
-    if (columns <= width || width <= mark + 1)
-        return;
-    unsigned tail = (width - mark + 1) / 2;
-    size_t head = columns_bytes(text, width - mark - tail), length = strlen(dots());
-    size_t skip = columns_bytes(text, columns - tail);
-    while (style_columns(text + skip) > tail) /* a wide character is on the border */
-        skip += columns_bytes(text + skip, 2);
-    size_t rest = strlen(text + skip);
-    if (head + length + rest >= size)
-        return;
-    memmove(text + head + length, text + skip, rest + 1);
-    memcpy(text + head, dots(), length);
+    return name_fit(text, size, name, width, true);
 }
 
 /* `cut`: not only arguments go, but also namespaces and at last the middle of the name. */
@@ -252,9 +228,40 @@ static const char *name_fit(char *text, size_t size, const char *name, unsigned 
     return text;
 }
 
-const char *style_name(char *text, size_t size, const char *name, unsigned width)
+static const char *dots(void)
 {
-    return name_fit(text, size, name, width, true);
+    return MB_CUR_MAX > 1 ? "…" : "...";
+}
+
+/* What is left is one word: its beginning and its end. */
+static void name_halve(char *text, size_t size, unsigned width)
+{
+    unsigned columns = style_columns(text), mark = style_columns(dots());
+    if (columns <= width || width <= mark + 1)
+        return;
+    unsigned tail = (width - mark + 1) / 2;
+    size_t head = columns_bytes(text, width - mark - tail), length = strlen(dots());
+    size_t skip = columns_bytes(text, columns - tail);
+    while (style_columns(text + skip) > tail) /* a wide character is on the border */
+        skip += columns_bytes(text + skip, 2);
+    size_t rest = strlen(text + skip);
+    if (head + length + rest >= size)
+        return;
+    memmove(text + head + length, text + skip, rest + 1);
+    memcpy(text + head, dots(), length);
+}
+
+/* Bytes of `text` that fill at most so many columns, whole characters. */
+static size_t columns_bytes(const char *text, unsigned columns)
+{
+    const char *at = text, *end = text + strlen(text);
+    for (size_t length; at < end; at += length) {
+        unsigned more = style_character(at, end, &length);
+        if (more > columns)
+            break;
+        columns -= more;
+    }
+    return (size_t)(at - text);
 }
 
 const char *style_cell(const struct style *style, char *text, size_t size, const char *name,

@@ -2,22 +2,15 @@
 /* See tool/terminal/suggest_file.h. */
 #include "tool/terminal/suggest_file.h"
 
-#include "base/nearest.h"
-#include "tool/terminal/screen.h"
-
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
-{
-    size_t distance = nearest_distance(word, strlen(word), name, length);
-    if (length == 0 || distance >= *best)
-        return false;
-    *best = distance;
-    return true;
-}
+#include "base/nearest.h"
+#include "tool/terminal/screen.h"
+
+static bool is_nearer(const char *word, const char *name, size_t length, size_t *best);
 
 bool suggest_file_nearest(const char *word, char name[SUGGEST_ROOM])
 {
@@ -37,6 +30,15 @@ bool suggest_file_nearest(const char *word, char name[SUGGEST_ROOM])
         closedir(listing);
     terminal_clean(name, strlen(name));
     return name[0] != '\0';
+}
+
+static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
+{
+    size_t distance = nearest_distance(word, strlen(word), name, length);
+    if (length == 0 || distance >= *best)
+        return false;
+    *best = distance;
+    return true;
 }
 
 bool suggest_file(const char *word, const char *otherwise, struct error *error)

@@ -3,10 +3,10 @@
 #ifndef TERMINAL_SUGGEST_FILE_H
 #define TERMINAL_SUGGEST_FILE_H
 
-#include "tool/terminal/error.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "tool/terminal/error.h"
 
 enum { SUGGEST_ROOM = 512 };
 

@@ -2,12 +2,12 @@
 /* See tool/terminal/text_file.h. */
 #include "tool/terminal/text_file.h"
 
-#include "tool/terminal/suggest_file.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/terminal/suggest_file.h"
 
 enum { TEXT_FILE_MAX = 1 << 20 };
 

@@ -14,20 +14,45 @@
 
 enum { GAP = 3, HANG = 4 };
 
-/* The bytes of the escape sequence that begins here: colours, links; 0: none does. */
-static size_t escape_length(const char *at, const char *end)
+struct fit {
+    FILE *to;
+    unsigned width;
+    char *line; /* what has no end yet */
+    size_t used, room;
+};
+
+static const char *part_end(const char *at, const char *end, unsigned width);
+static size_t escape_length(const char *at, const char *end);
+static FILE *wrap_open(FILE *to, unsigned width);
+static ssize_t wrap_write(void *cookie, const char *bytes, size_t size);
+static int wrap_close(void *cookie);
+
+void wrap_line(FILE *to, const char *line, size_t length, unsigned width)
 {
-    const char *from = at;
-    if (end - at < 2 || *at != '\033')
-        return 0;
-    bool link = at[1] == ']';
-    for (at += 2; at < end; at++) {
-        if (link && *at == '\\' && at[-1] == '\033')
-            return (size_t)(at + 1 - from);
-        if (!link && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
-            return (size_t)(at + 1 - from);
+    while (length > 0 && line[length - 1] == ' ')
+        length--;
+    const char *end = line + length, *at = line;
+    unsigned indent = 0, room = width;
+    while (at + indent < end && at[indent] == ' ')
+        indent++;
+    unsigned hang = indent + HANG < width / 2 ? indent + HANG : width / 2;
+    if (indent >= width) { /* nothing but room: what was to stand at the right */
+        at += indent - hang;
+        indent = hang;
     }
-    return 0;
+    for (bool first = true; at < end; first = false) {
+        const char *skip = first ? at + indent : at;
+        const char *stop = part_end(skip, end, first ? room - indent : room);
+        if (stop == skip && stop < end)
+            stop = skip + 1;
+        fwrite(at, 1, (size_t)(stop - at), to);
+        for (at = stop; at < end && *at == ' ';)
+            at++;
+        if (at < end)
+            fprintf(to, "\n%*s", (int)hang, "");
+        room = width - hang;
+    }
+    putc('\n', to);
 }
 
 /* Where the part of the line ends that fills at most so many columns: before a wide gap of the
@@ -61,40 +86,47 @@ static const char *part_end(const char *at, const char *end, unsigned width)
     return *at == ' ' || !space ? at : space;
 }
 
-void wrap_line(FILE *to, const char *line, size_t length, unsigned width)
+/* The bytes of the escape sequence that begins here: colours, links; 0: none does. */
+static size_t escape_length(const char *at, const char *end)
 {
-    while (length > 0 && line[length - 1] == ' ')
-        length--;
-    const char *end = line + length, *at = line;
-    unsigned indent = 0, room = width;
-    while (at + indent < end && at[indent] == ' ')
-        indent++;
-    unsigned hang = indent + HANG < width / 2 ? indent + HANG : width / 2;
-    if (indent >= width) { /* nothing but room: what was to stand at the right */
-        at += indent - hang;
-        indent = hang;
+    const char *from = at;
+    if (end - at < 2 || *at != '\033')
+        return 0;
+    bool link = at[1] == ']';
+    for (at += 2; at < end; at++) {
+        if (link && *at == '\\' && at[-1] == '\033')
+            return (size_t)(at + 1 - from);
+        if (!link && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
+            return (size_t)(at + 1 - from);
     }
-    for (bool first = true; at < end; first = false) {
-        const char *skip = first ? at + indent : at;
-        const char *stop = part_end(skip, end, first ? room - indent : room);
-        if (stop == skip && stop < end)
-            stop = skip + 1;
-        fwrite(at, 1, (size_t)(stop - at), to);
-        for (at = stop; at < end && *at == ' ';)
-            at++;
-        if (at < end)
-            fprintf(to, "\n%*s", (int)hang, "");
-        room = width - hang;
-    }
-    putc('\n', to);
+    return 0;
 }
 
-struct fit {
-    FILE *to;
-    unsigned width;
-    char *line; /* what has no end yet */
-    size_t used, room;
-};
+FILE *wrap_output(void)
+{
+    FILE *file = terminal_fits() ? wrap_open(stdout, terminal_width()) : NULL;
+    return file ? file : stdout;
+}
+
+/* A stream whose lines are written to `to` so that they fit; fclose leaves `to` open. NULL: no
+ * memory. */
+static FILE *wrap_open(FILE *to, unsigned width)
+{
+    enum { ROOM = 512 };
+    struct fit *fit = malloc(sizeof *fit);
+    char *line = malloc(ROOM);
+    FILE *file = NULL;
+    if (fit && line) {
+        *fit = (struct fit){.to = to, .width = width, .line = line, .room = ROOM};
+        file = fopencookie(fit, "w",
+                           (cookie_io_functions_t){.write = wrap_write, .close = wrap_close});
+    }
+    if (!file) {
+        free(fit);
+        free(line);
+    }
+    return file;
+}
 
 static ssize_t wrap_write(void *cookie, const char *bytes, size_t size)
 {
@@ -122,32 +154,6 @@ static int wrap_close(void *cookie)
     free(fit->line);
     free(fit);
     return 0;
-}
-
-/* A stream whose lines are written to `to` so that they fit; fclose leaves `to` open. NULL: no
- * memory. */
-static FILE *wrap_open(FILE *to, unsigned width)
-{
-    enum { ROOM = 512 };
-    struct fit *fit = malloc(sizeof *fit);
-    char *line = malloc(ROOM);
-    FILE *file = NULL;
-    if (fit && line) {
-        *fit = (struct fit){.to = to, .width = width, .line = line, .room = ROOM};
-        file = fopencookie(fit, "w",
-                           (cookie_io_functions_t){.write = wrap_write, .close = wrap_close});
-    }
-    if (!file) {
-        free(fit);
-        free(line);
-    }
-    return file;
-}
-
-FILE *wrap_output(void)
-{
-    FILE *file = terminal_fits() ? wrap_open(stdout, terminal_width()) : NULL;
-    return file ? file : stdout;
 }
 
 FILE *wrap_errors(void)

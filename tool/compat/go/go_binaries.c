@@ -3,53 +3,45 @@
  * PPROF_BINARY_PATH: folders that hold programs and libraries of other machines, by build id or by
  * name. What is found there, and is of the same build, is where a mapping's code is.
  */
-#include "tool/compat/go/go.h"
-#include "tool/symbol/symbol.h"
-
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Whether the file may be the mapping's; one of another build is said. */
-static bool fits(const char *file, const char *build_id)
-{
-    struct symbol_look look;
-    struct symbol_options options = {0};
-    if (access(file, R_OK) != 0)
-        return false;
-    symbol_look(file, &options, &look);
-    free(look.debug_file);
-    bool same = build_id[0] == '\0' || strcmp(build_id, look.build_id) == 0;
-    if (look.elf && !same)
-        fprintf(stderr, "Ignoring local file %s: build-id mismatch (%s != %s)\n", file, build_id,
-                look.build_id);
-    return look.elf && same;
-}
+#include "tool/compat/go/go.h"
+#include "tool/symbol/symbol.h"
 
-/* Takes the mapping to the file if that is it. */
-static bool move(struct profile *profile, uint32_t mapping, const char *file, const char *build_id)
-{
-    if (!fits(file, build_id))
-        return false;
-    uint32_t text = profile_string_of(profile, file);
-    ((struct profile_mapping *)profile->mappings.items)[mapping].path = text;
-    return true;
-}
-
-/* All files in the folder of a build. */
+static bool find(struct profile *profile, uint32_t number, const char *folder);
+static bool move(struct profile *profile, uint32_t mapping, const char *file, const char *build_id);
+static bool fits(const char *file, const char *build_id);
 static bool move_by_build(struct profile *profile, uint32_t mapping, const char *folder,
-                          const char *build_id)
+                          const char *build_id);
+
+void go_find_binaries(struct profile *profile)
 {
-    char pattern[4096];
-    glob_t found = {0};
-    bool moved = false;
-    snprintf(pattern, sizeof pattern, "%s/%s/*", folder, build_id);
-    if (glob(pattern, 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc && !moved; i++)
-            moved = move(profile, mapping, found.gl_pathv[i], build_id);
-    globfree(&found);
-    return moved;
+    const char *given = getenv("PPROF_BINARY_PATH"), *home = getenv("HOME");
+    char *folders = NULL;
+    if (asprintf(&folders, "%s%s",
+                 given && given[0] ? given
+                 : home            ? home
+                                   : "",
+                 given && given[0] ? "" : "/pprof/binaries") < 0)
+        compat_out_of_memory();
+    for (uint32_t i = 1; i < profile->mappings.count; i++) {
+        bool found = false;
+        for (char *at = folders; *at && !found; at += *at == ':') {
+            size_t length = strcspn(at, ":");
+            char *folder = strndup(at, length);
+            if (!folder)
+                compat_out_of_memory();
+            for (size_t end = length; end > 1 && folder[end - 1] == '/'; end--)
+                folder[end - 1] = '\0';
+            found = length > 0 && find(profile, i, folder);
+            free(folder);
+            at += length;
+        }
+    }
+    free(folders);
 }
 
 static bool find(struct profile *profile, uint32_t number, const char *folder)
@@ -80,29 +72,43 @@ static bool find(struct profile *profile, uint32_t number, const char *folder)
     return moved;
 }
 
-void go_find_binaries(struct profile *profile)
+/* Takes the mapping to the file if that is it. */
+static bool move(struct profile *profile, uint32_t mapping, const char *file, const char *build_id)
 {
-    const char *given = getenv("PPROF_BINARY_PATH"), *home = getenv("HOME");
-    char *folders = NULL;
-    if (asprintf(&folders, "%s%s",
-                 given && given[0] ? given
-                 : home            ? home
-                                   : "",
-                 given && given[0] ? "" : "/pprof/binaries") < 0)
-        compat_out_of_memory();
-    for (uint32_t i = 1; i < profile->mappings.count; i++) {
-        bool found = false;
-        for (char *at = folders; *at && !found; at += *at == ':') {
-            size_t length = strcspn(at, ":");
-            char *folder = strndup(at, length);
-            if (!folder)
-                compat_out_of_memory();
-            for (size_t end = length; end > 1 && folder[end - 1] == '/'; end--)
-                folder[end - 1] = '\0';
-            found = length > 0 && find(profile, i, folder);
-            free(folder);
-            at += length;
-        }
-    }
-    free(folders);
+    if (!fits(file, build_id))
+        return false;
+    uint32_t text = profile_string_of(profile, file);
+    ((struct profile_mapping *)profile->mappings.items)[mapping].path = text;
+    return true;
+}
+
+/* Whether the file may be the mapping's; one of another build is said. */
+static bool fits(const char *file, const char *build_id)
+{
+    struct symbol_look look;
+    struct symbol_options options = {0};
+    if (access(file, R_OK) != 0)
+        return false;
+    symbol_look(file, &options, &look);
+    free(look.debug_file);
+    bool same = build_id[0] == '\0' || strcmp(build_id, look.build_id) == 0;
+    if (look.elf && !same)
+        fprintf(stderr, "Ignoring local file %s: build-id mismatch (%s != %s)\n", file, build_id,
+                look.build_id);
+    return look.elf && same;
+}
+
+/* All files in the folder of a build. */
+static bool move_by_build(struct profile *profile, uint32_t mapping, const char *folder,
+                          const char *build_id)
+{
+    char pattern[4096];
+    glob_t found = {0};
+    bool moved = false;
+    snprintf(pattern, sizeof pattern, "%s/%s/*", folder, build_id);
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc && !moved; i++)
+            moved = move(profile, mapping, found.gl_pathv[i], build_id);
+    globfree(&found);
+    return moved;
 }

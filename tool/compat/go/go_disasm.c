@@ -8,6 +8,44 @@
 
 #include "tool/symbol/symbol.h"
 
+static bool fits(void *context, const char *name);
+static int compare_codes(const void *a, const void *b);
+static void sum_nodes(const struct go_graph *graph, uint64_t start, uint64_t end, int64_t *flat,
+                      int64_t *cum);
+static void print_code(const struct go_profile *go, const struct go_graph *graph,
+                       const struct symbol_code *code, int64_t flat, int64_t cum);
+static const char *or_dot(const struct go_profile *go, int64_t value, char text[64]);
+
+bool go_print_disasm(struct go_profile *go, const struct go_graph *graph, const char *pattern)
+{
+    struct compat_pattern *wanted = compat_pattern(pattern);
+    struct symbol_options options = {.program = go->program[0] ? go->program : NULL};
+    struct symbol_code *codes = NULL;
+    size_t count = 0, printed = 0;
+    char text[64];
+    /* The profile is not changed by it but for what is found out. */
+    if (!symbol_codes((struct profile *)go->from, &options, fits, wanted, &codes, &count))
+        compat_out_of_memory();
+    compat_pattern_free(wanted);
+    if (count > 0)
+        qsort(codes, count, sizeof *codes, compare_codes);
+    for (size_t i = 0; i < count; i++) {
+        const struct symbol_code *code = &codes[i];
+        uint64_t start = code->start + code->bias;
+        int64_t flat, cum;
+        sum_nodes(graph, start, start + code->size, &flat, &cum);
+        if (flat == 0 && cum == 0)
+            continue;
+        if (printed++ == 0)
+            printf("Total: %s\n", go_format(go, go->total, text));
+        print_code(go, graph, code, flat, cum);
+    }
+    symbol_codes_free(codes, count);
+    if (printed == 0)
+        fprintf(stderr, "no matches found for regexp: %s\n", pattern);
+    return printed > 0;
+}
+
 static bool fits(void *context, const char *name)
 {
     return compat_pattern_fits(context, name);
@@ -16,11 +54,6 @@ static bool fits(void *context, const char *name)
 static int compare_codes(const void *a, const void *b)
 {
     return strcmp(((const struct symbol_code *)a)->name, ((const struct symbol_code *)b)->name);
-}
-
-static const char *or_dot(const struct go_profile *go, int64_t value, char text[64])
-{
-    return value == 0 ? "." : go_format(go, value, text);
 }
 
 /* What the addresses from `start` to `end` of the process count. */
@@ -73,32 +106,7 @@ static void print_code(const struct go_profile *go, const struct go_graph *graph
     free(instructions);
 }
 
-bool go_print_disasm(struct go_profile *go, const struct go_graph *graph, const char *pattern)
+static const char *or_dot(const struct go_profile *go, int64_t value, char text[64])
 {
-    struct compat_pattern *wanted = compat_pattern(pattern);
-    struct symbol_options options = {.program = go->program[0] ? go->program : NULL};
-    struct symbol_code *codes = NULL;
-    size_t count = 0, printed = 0;
-    char text[64];
-    /* The profile is not changed by it but for what is found out. */
-    if (!symbol_codes((struct profile *)go->from, &options, fits, wanted, &codes, &count))
-        compat_out_of_memory();
-    compat_pattern_free(wanted);
-    if (count > 0)
-        qsort(codes, count, sizeof *codes, compare_codes);
-    for (size_t i = 0; i < count; i++) {
-        const struct symbol_code *code = &codes[i];
-        uint64_t start = code->start + code->bias;
-        int64_t flat, cum;
-        sum_nodes(graph, start, start + code->size, &flat, &cum);
-        if (flat == 0 && cum == 0)
-            continue;
-        if (printed++ == 0)
-            printf("Total: %s\n", go_format(go, go->total, text));
-        print_code(go, graph, code, flat, cum);
-    }
-    symbol_codes_free(codes, count);
-    if (printed == 0)
-        fprintf(stderr, "no matches found for regexp: %s\n", pattern);
-    return printed > 0;
+    return value == 0 ? "." : go_format(go, value, text);
 }

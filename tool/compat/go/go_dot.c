@@ -18,6 +18,97 @@ struct drawing {
     FILE *out;
 };
 
+static void print_legend(const struct drawing *drawing, const char *title, double node_share,
+                         double edge_share);
+static void print_escaped(FILE *out, const char *text);
+static void print_node(struct drawing *drawing, const struct go_node *node, uint32_t number,
+                       double largest);
+static void print_name(FILE *out, const struct go_node *node);
+static char *shorten(const char *name);
+static const char *trimmed(const char *text);
+static void colour(double score, bool light, char text[16]);
+static bool print_tags(struct drawing *drawing, uint32_t node);
+static int64_t tag_value(const struct go_tag *tag, bool flat);
+static void print_beside(struct drawing *drawing, const char *source, const char *target,
+                         const char *name, int64_t value, const char *style);
+static bool print_sizes(struct drawing *drawing, const struct go_tag *all, size_t count,
+                        const char *labels, bool flat, const char *source);
+static size_t collapse(struct go_tag *tags, size_t count, bool flat, char names[BESIDE_MAX][140]);
+static double distance(const struct go_tag *a, const struct go_tag *b);
+static void join(struct go_tag *group, const struct go_tag *tag, int64_t ends[2]);
+static void print_edges(struct drawing *drawing);
+static int compare_edges(const void *a, const void *b, void *context);
+static void print_edge(struct drawing *drawing, const struct go_edge *edge);
+static int64_t part_of(int64_t value, int64_t parts, int64_t whole);
+
+void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_share,
+                  double edge_share, FILE *out)
+{
+    struct drawing drawing = {.go = go, .graph = graph, .out = out};
+    const char *path = go->program;
+    double largest = 0;
+    if (!path[0] && go->from->mappings.count > 1)
+        path = profile_text(go->from, profile_mapping_at(go->from, 1)->path);
+    const char *slash = strrchr(path, '/'), *title = slash ? slash + 1 : path;
+    drawing.number = compat_room(NULL, graph->nodes_count, sizeof *drawing.number);
+    drawing.beside = compat_room(NULL, graph->nodes_count, sizeof *drawing.beside);
+    memset(drawing.number, 0, graph->nodes_count * sizeof *drawing.number);
+    go_tags_make(&drawing.tags, go, graph, graph->node_cutoff); /* in the unit that was asked for */
+    go_choose_unit(go, graph, false);
+    fprintf(out, "digraph \"%s\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",
+            title[0] ? title : "unnamed");
+    print_legend(&drawing, title, node_share, edge_share);
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct go_node *node = &graph->nodes[graph->order[i]];
+        drawing.number[graph->order[i]] = (uint32_t)i + 1;
+        if (fabs((double)go_flat(node)) > largest)
+            largest = fabs((double)go_flat(node));
+    }
+    for (size_t i = 0; i < graph->count; i++) {
+        uint32_t node = graph->order[i];
+        print_node(&drawing, &graph->nodes[node], drawing.number[node], largest);
+        drawing.beside[node] = print_tags(&drawing, node);
+    }
+    print_edges(&drawing);
+    fputs("}\n", out);
+    go_tags_free(&drawing.tags);
+    free(drawing.number);
+    free(drawing.beside);
+}
+
+/* The head of the report in a box of its own. */
+static void print_legend(const struct drawing *drawing, const char *title, double node_share,
+                         double edge_share)
+{
+    char *head = NULL, *next;
+    size_t size;
+    FILE *memory = open_memstream(&head, &size);
+    if (!memory)
+        compat_out_of_memory();
+    go_print_labels(drawing->go, drawing->graph, node_share, edge_share, true, memory);
+    if (fclose(memory) != 0)
+        compat_out_of_memory();
+    char *first = strndup(head, strcspn(head, "\n"));
+    if (!first)
+        compat_out_of_memory();
+    fputs("subgraph cluster_L { \"", drawing->out);
+    print_escaped(drawing->out, first);
+    fputs("\" [shape=box fontsize=16 label=\"", drawing->out);
+    for (char *line = head; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        *next = '\0';
+        next++;
+        print_escaped(drawing->out, line);
+        fputs("\\l", drawing->out);
+    }
+    fputs("\\lSee https://git.io/JfYMW for how to read the graph\\l\"", drawing->out);
+    if (title[0])
+        fprintf(drawing->out, " tooltip=\"%s\"", title);
+    fputs("] }\n", drawing->out);
+    free(first);
+    free(head);
+}
+
 /* Quotes and backslashes; lines end at the left. */
 static void print_escaped(FILE *out, const char *text)
 {
@@ -28,22 +119,67 @@ static void print_escaped(FILE *out, const char *text)
     }
 }
 
-/* From green by grey to red; a light one is for what lies behind text. */
-static void colour(double score, bool light, char text[16])
+static void print_node(struct drawing *drawing, const struct go_node *node, uint32_t number,
+                       double largest)
 {
-    double saturation = light ? 0.1 : 1.0, value = light ? 0.93 : 0.7;
-    score = score > 1 ? 1 : score < -1 ? -1 : score;
-    if (fabs(score) < 0.2)
-        saturation *= fabs(score) / 0.2;
-    double shifted = pow(fabs(score), 1 - 0.7), faded = value * (1 - saturation * shifted);
-    double red = score < 0 ? faded : value, green = score < 0 ? value : faded;
-    snprintf(text, 16, "#%02x%02x%02x", (unsigned)(uint8_t)(red * 255),
-             (unsigned)(uint8_t)(green * 255), (unsigned)(uint8_t)(value * (1 - saturation) * 255));
+    const struct go_profile *go = drawing->go;
+    int64_t flat = go_flat(node), cum = go_cum(node);
+    double share = (double)cum / fabs((double)go->total);
+    char text[2][64], percent[32], line[16], fill[16];
+    const char *value = go_format(go, flat, text[0]);
+    FILE *out = drawing->out;
+    fprintf(out, "N%" PRIu32 " [label=\"", number);
+    print_name(out, node);
+    if (flat != 0)
+        fprintf(out, "%s (%s)", value, trimmed(go_percentage(flat, go->total, percent)));
+    else
+        fputc('0', out);
+    if (cum != flat) {
+        value = go_format(go, cum, text[1]);
+        fprintf(out, "%sof %s (%s)", flat != 0 ? "\\n" : " ", value,
+                trimmed(go_percentage(cum, go->total, percent)));
+    }
+    unsigned size = 8;
+    if (largest != 0 && flat != 0)
+        size += (unsigned)ceil(16 * sqrt(fabs((double)flat) / largest));
+    colour(share, false, line);
+    colour(share, true, fill);
+    fprintf(out, "\" id=\"node%" PRIu32 "\" fontsize=%u shape=box tooltip=\"", number, size);
+    print_escaped(out, node->name);
+    fprintf(out, " (%s)\" color=\"%s\" fillcolor=\"%s\"]\n", value, line, fill);
 }
 
-static const char *trimmed(const char *text)
+/* The name on several lines: scopes and packages apart. */
+static void print_name(FILE *out, const struct go_node *node)
 {
-    return text + strspn(text, " ");
+    char *name = shorten(node->function);
+    const char *slash = strrchr(node->file, '/'), *base = slash ? slash + 1 : node->file;
+    if (node->address != 0)
+        fprintf(out, "%016" PRIx64 "\\n", node->address);
+    for (const char *at = name; *at; at++) {
+        if (strncmp(at, "[...]", 5) == 0) {
+            fputs("[\u2026]", out);
+            at += 4;
+        } else if (at[0] == ':' && at[1] == ':') {
+            fputs("\\n", out);
+            at++;
+        } else if (*at == '.') {
+            fputs("\\n", out);
+        } else {
+            print_escaped(out, (char[]){*at, '\0'});
+        }
+    }
+    if (name[0])
+        fputs("\\n", out);
+    if (node->line != 0 && node->column != 0)
+        fprintf(out, "%s:%" PRIu32 ":%" PRIu32 "\\n", base, node->line, node->column);
+    else if (node->line != 0)
+        fprintf(out, "%s:%" PRIu32 "\\n", base, node->line);
+    else if (node->file[0])
+        fprintf(out, "%s\\n", base);
+    else if (!name[0])
+        fprintf(out, "%s\\n", trimmed(node->name));
+    free(name);
 }
 
 /* What is left of a qualified name where there is little room: Class::method, package.Name. */
@@ -80,67 +216,51 @@ static char *shorten(const char *name)
     return text;
 }
 
-/* The name on several lines: scopes and packages apart. */
-static void print_name(FILE *out, const struct go_node *node)
+static const char *trimmed(const char *text)
 {
-    char *name = shorten(node->function);
-    const char *slash = strrchr(node->file, '/'), *base = slash ? slash + 1 : node->file;
-    if (node->address != 0)
-        fprintf(out, "%016" PRIx64 "\\n", node->address);
-    for (const char *at = name; *at; at++) {
-        if (strncmp(at, "[...]", 5) == 0) {
-            fputs("[\u2026]", out);
-            at += 4;
-        } else if (at[0] == ':' && at[1] == ':') {
-            fputs("\\n", out);
-            at++;
-        } else if (*at == '.') {
-            fputs("\\n", out);
-        } else {
-            print_escaped(out, (char[]){*at, '\0'});
-        }
-    }
-    if (name[0])
-        fputs("\\n", out);
-    if (node->line != 0 && node->column != 0)
-        fprintf(out, "%s:%" PRIu32 ":%" PRIu32 "\\n", base, node->line, node->column);
-    else if (node->line != 0)
-        fprintf(out, "%s:%" PRIu32 "\\n", base, node->line);
-    else if (node->file[0])
-        fprintf(out, "%s\\n", base);
-    else if (!name[0])
-        fprintf(out, "%s\\n", trimmed(node->name));
-    free(name);
+    return text + strspn(text, " ");
 }
 
-static void print_node(struct drawing *drawing, const struct go_node *node, uint32_t number,
-                       double largest)
+/* From green by grey to red; a light one is for what lies behind text. */
+static void colour(double score, bool light, char text[16])
 {
-    const struct go_profile *go = drawing->go;
-    int64_t flat = go_flat(node), cum = go_cum(node);
-    double share = (double)cum / fabs((double)go->total);
-    char text[2][64], percent[32], line[16], fill[16];
-    const char *value = go_format(go, flat, text[0]);
-    FILE *out = drawing->out;
-    fprintf(out, "N%" PRIu32 " [label=\"", number);
-    print_name(out, node);
-    if (flat != 0)
-        fprintf(out, "%s (%s)", value, trimmed(go_percentage(flat, go->total, percent)));
-    else
-        fputc('0', out);
-    if (cum != flat) {
-        value = go_format(go, cum, text[1]);
-        fprintf(out, "%sof %s (%s)", flat != 0 ? "\\n" : " ", value,
-                trimmed(go_percentage(cum, go->total, percent)));
+    double saturation = light ? 0.1 : 1.0, value = light ? 0.93 : 0.7;
+    score = score > 1 ? 1 : score < -1 ? -1 : score;
+    if (fabs(score) < 0.2)
+        saturation *= fabs(score) / 0.2;
+    double shifted = pow(fabs(score), 1 - 0.7), faded = value * (1 - saturation * shifted);
+    double red = score < 0 ? faded : value, green = score < 0 ? value : faded;
+    snprintf(text, 16, "#%02x%02x%02x", (unsigned)(uint8_t)(red * 255),
+             (unsigned)(uint8_t)(green * 255), (unsigned)(uint8_t)(value * (1 - saturation) * 255));
+}
+
+/* Labels beside a node: the node's own where it calls others, else with all that is cut away. */
+static bool print_tags(struct drawing *drawing, uint32_t node)
+{
+    const struct go_tags *tags = &drawing->tags;
+    size_t first = tags->starts[node], count = tags->starts[node + 1] - first, found = 0, edges;
+    struct go_tag *texts = compat_room(NULL, count, sizeof *texts);
+    char source[32], target[48];
+    bool any = false;
+    go_edges(drawing->graph, node, false, &edges);
+    bool flat = edges > 0;
+    for (size_t i = 0; i < count; i++)
+        if (!tags->items[first + i].numeric)
+            texts[found++] = tags->items[first + i];
+    go_tags_sort(texts, found, flat);
+    snprintf(source, sizeof source, "N%" PRIu32, drawing->number[node]);
+    for (size_t i = 0; i < found && i < BESIDE_MAX; i++) {
+        int64_t value = tag_value(&texts[i], flat);
+        if (value == 0)
+            continue;
+        snprintf(target, sizeof target, "%s_%zu", source, i);
+        print_beside(drawing, source, target, texts[i].name, value, "");
+        print_sizes(drawing, tags->items + first, count, texts[i].name, flat, target);
+        any = true;
     }
-    unsigned size = 8;
-    if (largest != 0 && flat != 0)
-        size += (unsigned)ceil(16 * sqrt(fabs((double)flat) / largest));
-    colour(share, false, line);
-    colour(share, true, fill);
-    fprintf(out, "\" id=\"node%" PRIu32 "\" fontsize=%u shape=box tooltip=\"", number, size);
-    print_escaped(out, node->name);
-    fprintf(out, " (%s)\" color=\"%s\" fillcolor=\"%s\"]\n", value, line, fill);
+    any |= print_sizes(drawing, tags->items + first, count, "", flat, source);
+    free(texts);
+    return any;
 }
 
 static int64_t tag_value(const struct go_tag *tag, bool flat)
@@ -164,23 +284,30 @@ static void print_beside(struct drawing *drawing, const char *source, const char
             target, shown, source, target, shown, shown, shown, style);
 }
 
-static double distance(const struct go_tag *a, const struct go_tag *b)
+/* The sizes that go with some labels of a node. */
+static bool print_sizes(struct drawing *drawing, const struct go_tag *all, size_t count,
+                        const char *labels, bool flat, const char *source)
 {
-    const char *unit;
-    return fabs(go_scale(b->value, b->unit, a->unit, &unit) - (double)a->value);
-}
-
-/* Adds one to a group, which is a range. */
-static void join(struct go_tag *group, const struct go_tag *tag, int64_t ends[2])
-{
-    if (tag->value < ends[0])
-        ends[0] = tag->value;
-    if (tag->value > ends[1])
-        ends[1] = tag->value;
-    group->flat += tag->flat;
-    group->cum += tag->cum;
-    group->flat_divisor += tag->flat_divisor;
-    group->cum_divisor += tag->cum_divisor;
+    struct go_tag *sizes = compat_room(NULL, count, sizeof *sizes);
+    char names[BESIDE_MAX][140], target[64];
+    size_t found = 0;
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        if (all[i].numeric && strcmp(all[i].labels, labels) == 0)
+            sizes[found++] = all[i];
+    found = collapse(sizes, found, flat, names);
+    for (size_t i = 0; i < found; i++) {
+        int64_t own = tag_value(&sizes[i], true), with = tag_value(&sizes[i], false);
+        bool plain = flat || own == with;
+        if ((plain ? own : with) == 0)
+            continue;
+        snprintf(target, sizeof target, "N%s_%zu", source, i);
+        print_beside(drawing, source, target, sizes[i].name, plain ? own : with,
+                     plain ? "" : " style=\"dotted\"");
+        any = true;
+    }
+    free(sizes);
+    return any;
 }
 
 /* More than a few sizes become ranges, named in `names`. Count of what is left. */
@@ -218,65 +345,46 @@ static size_t collapse(struct go_tag *tags, size_t count, bool flat, char names[
     return BESIDE_MAX;
 }
 
-/* The sizes that go with some labels of a node. */
-static bool print_sizes(struct drawing *drawing, const struct go_tag *all, size_t count,
-                        const char *labels, bool flat, const char *source)
+static double distance(const struct go_tag *a, const struct go_tag *b)
 {
-    struct go_tag *sizes = compat_room(NULL, count, sizeof *sizes);
-    char names[BESIDE_MAX][140], target[64];
-    size_t found = 0;
-    bool any = false;
-    for (size_t i = 0; i < count; i++)
-        if (all[i].numeric && strcmp(all[i].labels, labels) == 0)
-            sizes[found++] = all[i];
-    found = collapse(sizes, found, flat, names);
-    for (size_t i = 0; i < found; i++) {
-        int64_t own = tag_value(&sizes[i], true), with = tag_value(&sizes[i], false);
-        bool plain = flat || own == with;
-        if ((plain ? own : with) == 0)
-            continue;
-        snprintf(target, sizeof target, "N%s_%zu", source, i);
-        print_beside(drawing, source, target, sizes[i].name, plain ? own : with,
-                     plain ? "" : " style=\"dotted\"");
-        any = true;
-    }
-    free(sizes);
-    return any;
+    const char *unit;
+    return fabs(go_scale(b->value, b->unit, a->unit, &unit) - (double)a->value);
 }
 
-/* Labels beside a node: the node's own where it calls others, else with all that is cut away. */
-static bool print_tags(struct drawing *drawing, uint32_t node)
+/* Adds one to a group, which is a range. */
+static void join(struct go_tag *group, const struct go_tag *tag, int64_t ends[2])
 {
-    const struct go_tags *tags = &drawing->tags;
-    size_t first = tags->starts[node], count = tags->starts[node + 1] - first, found = 0, edges;
-    struct go_tag *texts = compat_room(NULL, count, sizeof *texts);
-    char source[32], target[48];
-    bool any = false;
-    go_edges(drawing->graph, node, false, &edges);
-    bool flat = edges > 0;
-    for (size_t i = 0; i < count; i++)
-        if (!tags->items[first + i].numeric)
-            texts[found++] = tags->items[first + i];
-    go_tags_sort(texts, found, flat);
-    snprintf(source, sizeof source, "N%" PRIu32, drawing->number[node]);
-    for (size_t i = 0; i < found && i < BESIDE_MAX; i++) {
-        int64_t value = tag_value(&texts[i], flat);
-        if (value == 0)
-            continue;
-        snprintf(target, sizeof target, "%s_%zu", source, i);
-        print_beside(drawing, source, target, texts[i].name, value, "");
-        print_sizes(drawing, tags->items + first, count, texts[i].name, flat, target);
-        any = true;
-    }
-    any |= print_sizes(drawing, tags->items + first, count, "", flat, source);
-    free(texts);
-    return any;
+    if (tag->value < ends[0])
+        ends[0] = tag->value;
+    if (tag->value > ends[1])
+        ends[1] = tag->value;
+    group->flat += tag->flat;
+    group->cum += tag->cum;
+    group->flat_divisor += tag->flat_divisor;
+    group->cum_divisor += tag->cum_divisor;
 }
 
-static int64_t part_of(int64_t value, int64_t parts, int64_t whole)
+static void print_edges(struct drawing *drawing)
 {
-    double part = trunc(fabs((double)value * (double)parts / (double)whole));
-    return part < (double)parts ? (int64_t)part : parts;
+    struct go_graph *graph = drawing->graph;
+    struct go_edge **edges = compat_room(NULL, graph->edges_count, sizeof(struct go_edge *));
+    size_t count = 0;
+    for (size_t i = 0; i < graph->edges_count; i++) {
+        struct go_edge *edge = &graph->edges[i];
+        /* A node whose gains and losses cancel out is not drawn. */
+        if (!edge->gone && drawing->number[edge->from] != 0 && drawing->number[edge->to] != 0)
+            edges[count++] = edge;
+    }
+    if (count > 0)
+        qsort_r(edges, count, sizeof(struct go_edge *), compare_edges, graph->nodes);
+    for (size_t i = 0; i < count; i++)
+        print_edge(drawing, edges[i]);
+    free(edges);
+}
+
+static int compare_edges(const void *a, const void *b, void *context)
+{
+    return go_compare_edges(context, *(struct go_edge *const *)a, *(struct go_edge *const *)b);
 }
 
 static void print_edge(struct drawing *drawing, const struct go_edge *edge)
@@ -310,93 +418,8 @@ static void print_edge(struct drawing *drawing, const struct go_edge *edge)
             drawing->beside[edge->from] ? " minlen=2" : "");
 }
 
-/* The head of the report in a box of its own. */
-static void print_legend(const struct drawing *drawing, const char *title, double node_share,
-                         double edge_share)
+static int64_t part_of(int64_t value, int64_t parts, int64_t whole)
 {
-    char *head = NULL, *next;
-    size_t size;
-    FILE *memory = open_memstream(&head, &size);
-    if (!memory)
-        compat_out_of_memory();
-    go_print_labels(drawing->go, drawing->graph, node_share, edge_share, true, memory);
-    if (fclose(memory) != 0)
-        compat_out_of_memory();
-    char *first = strndup(head, strcspn(head, "\n"));
-    if (!first)
-        compat_out_of_memory();
-    fputs("subgraph cluster_L { \"", drawing->out);
-    print_escaped(drawing->out, first);
-    fputs("\" [shape=box fontsize=16 label=\"", drawing->out);
-    for (char *line = head; *line; line = next) {
-        next = line + strcspn(line, "\n");
-        *next = '\0';
-        next++;
-        print_escaped(drawing->out, line);
-        fputs("\\l", drawing->out);
-    }
-    fputs("\\lSee https://git.io/JfYMW for how to read the graph\\l\"", drawing->out);
-    if (title[0])
-        fprintf(drawing->out, " tooltip=\"%s\"", title);
-    fputs("] }\n", drawing->out);
-    free(first);
-    free(head);
-}
-
-static int compare_edges(const void *a, const void *b, void *context)
-{
-    return go_compare_edges(context, *(struct go_edge *const *)a, *(struct go_edge *const *)b);
-}
-
-static void print_edges(struct drawing *drawing)
-{
-    struct go_graph *graph = drawing->graph;
-    struct go_edge **edges = compat_room(NULL, graph->edges_count, sizeof(struct go_edge *));
-    size_t count = 0;
-    for (size_t i = 0; i < graph->edges_count; i++) {
-        struct go_edge *edge = &graph->edges[i];
-        /* A node whose gains and losses cancel out is not drawn. */
-        if (!edge->gone && drawing->number[edge->from] != 0 && drawing->number[edge->to] != 0)
-            edges[count++] = edge;
-    }
-    if (count > 0)
-        qsort_r(edges, count, sizeof(struct go_edge *), compare_edges, graph->nodes);
-    for (size_t i = 0; i < count; i++)
-        print_edge(drawing, edges[i]);
-    free(edges);
-}
-
-void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_share,
-                  double edge_share, FILE *out)
-{
-    struct drawing drawing = {.go = go, .graph = graph, .out = out};
-    const char *path = go->program;
-    double largest = 0;
-    if (!path[0] && go->from->mappings.count > 1)
-        path = profile_text(go->from, profile_mapping_at(go->from, 1)->path);
-    const char *slash = strrchr(path, '/'), *title = slash ? slash + 1 : path;
-    drawing.number = compat_room(NULL, graph->nodes_count, sizeof *drawing.number);
-    drawing.beside = compat_room(NULL, graph->nodes_count, sizeof *drawing.beside);
-    memset(drawing.number, 0, graph->nodes_count * sizeof *drawing.number);
-    go_tags_make(&drawing.tags, go, graph, graph->node_cutoff); /* in the unit that was asked for */
-    go_choose_unit(go, graph, false);
-    fprintf(out, "digraph \"%s\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",
-            title[0] ? title : "unnamed");
-    print_legend(&drawing, title, node_share, edge_share);
-    for (size_t i = 0; i < graph->count; i++) {
-        const struct go_node *node = &graph->nodes[graph->order[i]];
-        drawing.number[graph->order[i]] = (uint32_t)i + 1;
-        if (fabs((double)go_flat(node)) > largest)
-            largest = fabs((double)go_flat(node));
-    }
-    for (size_t i = 0; i < graph->count; i++) {
-        uint32_t node = graph->order[i];
-        print_node(&drawing, &graph->nodes[node], drawing.number[node], largest);
-        drawing.beside[node] = print_tags(&drawing, node);
-    }
-    print_edges(&drawing);
-    fputs("}\n", out);
-    go_tags_free(&drawing.tags);
-    free(drawing.number);
-    free(drawing.beside);
+    double part = trunc(fabs((double)value * (double)parts / (double)whole));
+    return part < (double)parts ? (int64_t)part : parts;
 }

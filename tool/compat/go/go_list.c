@@ -14,15 +14,11 @@ enum { MARGIN = 5 }; /* lines around those with samples */
 
 static const struct go_node *sorting;
 
-static int compare_nodes(const void *a, const void *b)
-{
-    const struct go_node *left = &sorting[*(const uint32_t *)a];
-    const struct go_node *right = &sorting[*(const uint32_t *)b];
-    int order = strcmp(left->function, right->function);
-    if (order == 0)
-        order = strcmp(left->file, right->file);
-    return order != 0 ? order : (left->line > right->line) - (left->line < right->line);
-}
+static int compare_nodes(const void *a, const void *b);
+static void print_source(const struct go_profile *go, const struct go_graph *graph,
+                         const uint32_t *nodes, size_t count);
+static FILE *open_source(const struct go_profile *go, const char *name);
+static const char *or_dot(const struct go_profile *go, int64_t value, char text[64]);
 
 /* The name of a source without what -trim_path says, or up to a folder of -source_path. */
 const char *go_trim(const struct go_profile *go, const char *name)
@@ -51,48 +47,49 @@ const char *go_trim(const struct go_profile *go, const char *name)
     return strncmp(name, "/proc/self/cwd/", 15) == 0 ? name + 15 : name;
 }
 
-/* An absolute name is that file; others are looked for in the folders of -source_path, or here, and
- * all above them. What is wrong is printed. */
-static FILE *open_source(const struct go_profile *go, const char *name)
+bool go_print_list(struct go_profile *go, const struct go_graph *graph, const char *pattern)
 {
-    const char *folders = compat_text(go->words, COMPAT_SOURCE_PATH);
-    char path[4096], here[2048] = "";
-    FILE *file = NULL;
-    name = go_trim(go, name);
-    if (name[0] == '/') {
-        file = fopen(name, "re");
-        if (!file)
-            printf(" Error: open %s: %s\n", name,
-                   errno == ENOENT ? "no such file or directory" : strerror(errno));
-        return file;
+    struct compat_pattern *wanted = compat_pattern(pattern);
+    uint32_t *nodes = compat_room(NULL, graph->count, sizeof *nodes);
+    size_t count = 0;
+    char text[64];
+    for (size_t i = 0; i < graph->count; i++)
+        if (compat_pattern_fits(wanted, graph->nodes[graph->order[i]].function))
+            nodes[count++] = graph->order[i];
+    compat_pattern_free(wanted);
+    if (count == 0) {
+        fprintf(stderr, "no matches found for regexp: %s\n", pattern);
+        free(nodes);
+        return false;
     }
-    if (folders[0] == '\0')
-        folders = getcwd(here, sizeof here) ? here : ".";
-    for (const char *at = folders; !file && *at; at += at[0] == ':') {
-        size_t length = strcspn(at, ":");
-        for (size_t end = length; !file && end > 0;) {
-            snprintf(path, sizeof path, "%.*s/%s", (int)end, at, name);
-            file = fopen(path, "re");
-            while (end > 0 && at[end - 1] != '/')
-                end--;
-            while (end > 1 && at[end - 1] == '/')
-                end--;
-            if (end == 1 && !file) {
-                snprintf(path, sizeof path, "/%s", name);
-                file = fopen(path, "re");
-                end = 0;
-            }
+    sorting = graph->nodes;
+    if (count > 0)
+        qsort(nodes, count, sizeof *nodes, compare_nodes);
+    printf("Total: %s\n", go_format(go, go->total, text));
+    for (size_t first = 0, end; first < count; first = end) {
+        const struct go_node *node = &graph->nodes[nodes[first]];
+        for (end = first + 1; end < count; end++) {
+            const struct go_node *next = &graph->nodes[nodes[end]];
+            if (strcmp(next->function, node->function) != 0 || strcmp(next->file, node->file) != 0)
+                break;
         }
-        at += length;
+        if (node->file[0])
+            print_source(go, graph, nodes + first, end - first);
+        else if (end - first == count || first == 0)
+            printf("No source information for %s\n", node->function);
     }
-    if (!file)
-        printf(" Error: could not find file %s on path %s\n", name, folders);
-    return file;
+    free(nodes);
+    return true;
 }
 
-static const char *or_dot(const struct go_profile *go, int64_t value, char text[64])
+static int compare_nodes(const void *a, const void *b)
 {
-    return value == 0 ? "." : go_format(go, value, text);
+    const struct go_node *left = &sorting[*(const uint32_t *)a];
+    const struct go_node *right = &sorting[*(const uint32_t *)b];
+    int order = strcmp(left->function, right->function);
+    if (order == 0)
+        order = strcmp(left->file, right->file);
+    return order != 0 ? order : (left->line > right->line) - (left->line < right->line);
 }
 
 /* The nodes of one function in one file: `count` of them, by line. */
@@ -140,37 +137,46 @@ static void print_source(const struct go_profile *go, const struct go_graph *gra
     fclose(file);
 }
 
-bool go_print_list(struct go_profile *go, const struct go_graph *graph, const char *pattern)
+/* An absolute name is that file; others are looked for in the folders of -source_path, or here, and
+ * all above them. What is wrong is printed. */
+static FILE *open_source(const struct go_profile *go, const char *name)
 {
-    struct compat_pattern *wanted = compat_pattern(pattern);
-    uint32_t *nodes = compat_room(NULL, graph->count, sizeof *nodes);
-    size_t count = 0;
-    char text[64];
-    for (size_t i = 0; i < graph->count; i++)
-        if (compat_pattern_fits(wanted, graph->nodes[graph->order[i]].function))
-            nodes[count++] = graph->order[i];
-    compat_pattern_free(wanted);
-    if (count == 0) {
-        fprintf(stderr, "no matches found for regexp: %s\n", pattern);
-        free(nodes);
-        return false;
+    const char *folders = compat_text(go->words, COMPAT_SOURCE_PATH);
+    char path[4096], here[2048] = "";
+    FILE *file = NULL;
+    name = go_trim(go, name);
+    if (name[0] == '/') {
+        file = fopen(name, "re");
+        if (!file)
+            printf(" Error: open %s: %s\n", name,
+                   errno == ENOENT ? "no such file or directory" : strerror(errno));
+        return file;
     }
-    sorting = graph->nodes;
-    if (count > 0)
-        qsort(nodes, count, sizeof *nodes, compare_nodes);
-    printf("Total: %s\n", go_format(go, go->total, text));
-    for (size_t first = 0, end; first < count; first = end) {
-        const struct go_node *node = &graph->nodes[nodes[first]];
-        for (end = first + 1; end < count; end++) {
-            const struct go_node *next = &graph->nodes[nodes[end]];
-            if (strcmp(next->function, node->function) != 0 || strcmp(next->file, node->file) != 0)
-                break;
+    if (folders[0] == '\0')
+        folders = getcwd(here, sizeof here) ? here : ".";
+    for (const char *at = folders; !file && *at; at += at[0] == ':') {
+        size_t length = strcspn(at, ":");
+        for (size_t end = length; !file && end > 0;) {
+            snprintf(path, sizeof path, "%.*s/%s", (int)end, at, name);
+            file = fopen(path, "re");
+            while (end > 0 && at[end - 1] != '/')
+                end--;
+            while (end > 1 && at[end - 1] == '/')
+                end--;
+            if (end == 1 && !file) {
+                snprintf(path, sizeof path, "/%s", name);
+                file = fopen(path, "re");
+                end = 0;
+            }
         }
-        if (node->file[0])
-            print_source(go, graph, nodes + first, end - first);
-        else if (end - first == count || first == 0)
-            printf("No source information for %s\n", node->function);
+        at += length;
     }
-    free(nodes);
-    return true;
+    if (!file)
+        printf(" Error: could not find file %s on path %s\n", name, folders);
+    return file;
+}
+
+static const char *or_dot(const struct go_profile *go, int64_t value, char text[64])
+{
+    return value == 0 ? "." : go_format(go, value, text);
 }

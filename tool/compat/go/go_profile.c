@@ -3,14 +3,13 @@
  * A profile as Go's pprof holds it, after its filters: -focus, -ignore, -hide, -show, -show_from,
  * -prune_from and those of tags, and in the granularity that is asked for.
  */
-#include "tool/compat/go/go.h"
-#include "tool/symbol/symbol.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/compat/go/go.h"
+#include "tool/symbol/symbol.h"
 #include "tool/terminal/terminal.h"
 
 const char *go_keep(struct go_profile *go, char *text)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The reports of Go's pprof that are text. */
-#include "tool/compat/go/go.h"
-#include "tool/terminal/terminal.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +7,8 @@
 #include <time.h>
 
 #include "base/compiler.h"
+#include "tool/compat/go/go.h"
+#include "tool/terminal/terminal.h"
 
 const char *go_format(const struct go_profile *go, int64_t value, char text[64])
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The reports of Go's pprof that show samples: -traces, -tags, -comments. */
-#include "tool/compat/go/go.h"
-#include "tool/terminal/terminal.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/compiler.h"
+#include "tool/compat/go/go.h"
+#include "tool/terminal/terminal.h"
 
 int go_compare_texts(const void *a, const void *b)
 {

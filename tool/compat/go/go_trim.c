@@ -18,23 +18,45 @@ struct side {
     double total, score;
 };
 
-static double information(double part, double whole)
+struct ranking {
+    const struct go_graph *graph;
+    const int64_t *ranks;
+};
+
+static void sort(struct go_graph *graph);
+static int64_t *rank(const struct go_graph *graph);
+static double information(double part, double whole);
+static int64_t rank_of(double score, int64_t flat);
+static int compare_ranks(const void *a, const void *b, void *context);
+static int64_t size_of(int64_t rank);
+static size_t trim_edges(struct go_graph *graph);
+static size_t count_fitting(const struct go_graph *graph, const struct go_profile *go, double max);
+static void drop_redundant(struct go_graph *graph);
+static bool is_redundant(struct go_graph *graph, const struct go_edge *edge, uint32_t *queue,
+                         uint32_t *seen, uint32_t mark);
+
+void go_graph_trim(struct go_graph *graph, const struct go_profile *go, double nodes_max)
 {
-    double share = fabs(part) / whole;
-    return -share * log2(share);
+    sort(graph);
+    if (nodes_max > 0) {
+        trim_edges(graph);
+        size_t fitting = count_fitting(graph, go, nodes_max);
+        if (fitting < graph->count) {
+            go_graph_keep(graph, go, fitting);
+            sort(graph);
+        }
+    }
+    graph->dropped_edges = trim_edges(graph);
+    drop_redundant(graph);
 }
 
-/* Where gains and losses cancel out, a score is no number: then Go's is the least there is, and
- * sums with it wrap. */
-static int64_t rank_of(double score, int64_t flat)
+static void sort(struct go_graph *graph)
 {
-    int64_t whole = score > -9e18 && score < 9e18 ? (int64_t)score : INT64_MIN;
-    return (int64_t)((uint64_t)whole + (uint64_t)flat);
-}
-
-static int64_t size_of(int64_t rank)
-{
-    return rank < 0 ? (int64_t)(0 - (uint64_t)rank) : rank;
+    int64_t *ranks = rank(graph);
+    struct ranking ranking = {graph, ranks};
+    if (graph->count > 0)
+        qsort_r(graph->order, graph->count, sizeof *graph->order, compare_ranks, &ranking);
+    free(ranks);
 }
 
 /* By node: its rank. */
@@ -71,10 +93,19 @@ static int64_t *rank(const struct go_graph *graph)
     return ranks;
 }
 
-struct ranking {
-    const struct go_graph *graph;
-    const int64_t *ranks;
-};
+static double information(double part, double whole)
+{
+    double share = fabs(part) / whole;
+    return -share * log2(share);
+}
+
+/* Where gains and losses cancel out, a score is no number: then Go's is the least there is, and
+ * sums with it wrap. */
+static int64_t rank_of(double score, int64_t flat)
+{
+    int64_t whole = score > -9e18 && score < 9e18 ? (int64_t)score : INT64_MIN;
+    return (int64_t)((uint64_t)whole + (uint64_t)flat);
+}
 
 static int compare_ranks(const void *a, const void *b, void *context)
 {
@@ -92,13 +123,9 @@ static int compare_ranks(const void *a, const void *b, void *context)
     return x != y ? (x < y ? 1 : -1) : (left > right) - (left < right);
 }
 
-static void sort(struct go_graph *graph)
+static int64_t size_of(int64_t rank)
 {
-    int64_t *ranks = rank(graph);
-    struct ranking ranking = {graph, ranks};
-    if (graph->count > 0)
-        qsort_r(graph->order, graph->count, sizeof *graph->order, compare_ranks, &ranking);
-    free(ranks);
+    return rank < 0 ? (int64_t)(0 - (uint64_t)rank) : rank;
 }
 
 static size_t trim_edges(struct go_graph *graph)
@@ -131,28 +158,6 @@ static size_t count_fitting(const struct go_graph *graph, const struct go_profil
     return fitting;
 }
 
-/* Whether its source leads to its target in another way. */
-static bool is_redundant(struct go_graph *graph, const struct go_edge *edge, uint32_t *queue,
-                         uint32_t *seen, uint32_t mark)
-{
-    size_t first = 0, end = 0;
-    queue[end++] = edge->to;
-    seen[edge->to] = mark;
-    while (first < end) {
-        size_t count;
-        struct go_edge **in = go_edges(graph, queue[first++], true, &count);
-        for (size_t i = 0; i < count; i++) {
-            if (in[i]->gone || in[i] == edge || seen[in[i]->from] == mark)
-                continue;
-            if (in[i]->from == edge->from)
-                return true;
-            seen[in[i]->from] = mark;
-            queue[end++] = in[i]->from;
-        }
-    }
-    return false;
-}
-
 static void drop_redundant(struct go_graph *graph)
 {
     uint32_t *queue = compat_room(NULL, 2 * graph->nodes_count, sizeof *queue), mark = 0;
@@ -173,17 +178,24 @@ static void drop_redundant(struct go_graph *graph)
     }
 }
 
-void go_graph_trim(struct go_graph *graph, const struct go_profile *go, double nodes_max)
+/* Whether its source leads to its target in another way. */
+static bool is_redundant(struct go_graph *graph, const struct go_edge *edge, uint32_t *queue,
+                         uint32_t *seen, uint32_t mark)
 {
-    sort(graph);
-    if (nodes_max > 0) {
-        trim_edges(graph);
-        size_t fitting = count_fitting(graph, go, nodes_max);
-        if (fitting < graph->count) {
-            go_graph_keep(graph, go, fitting);
-            sort(graph);
+    size_t first = 0, end = 0;
+    queue[end++] = edge->to;
+    seen[edge->to] = mark;
+    while (first < end) {
+        size_t count;
+        struct go_edge **in = go_edges(graph, queue[first++], true, &count);
+        for (size_t i = 0; i < count; i++) {
+            if (in[i]->gone || in[i] == edge || seen[in[i]->from] == mark)
+                continue;
+            if (in[i]->from == edge->from)
+                return true;
+            seen[in[i]->from] = mark;
+            queue[end++] = in[i]->from;
         }
     }
-    graph->dropped_edges = trim_edges(graph);
-    drop_redundant(graph);
+    return false;
 }

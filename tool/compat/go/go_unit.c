@@ -35,6 +35,17 @@ struct kind {
 static const struct kind kinds[] = {{of_memory, COUNT_OF(of_memory), &of_memory[0]},
                                     {of_time, COUNT_OF(of_time), &of_time[3]}};
 
+static const struct unit *find(const struct kind *kind, const char *word);
+static bool is_auto(const char *unit);
+
+int go_unit_kind(const char *unit)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (find(&kinds[i], unit))
+            return (int)i;
+    return -1;
+}
+
 static const struct unit *find(const struct kind *kind, const char *word)
 {
     char lower[32];
@@ -49,19 +60,6 @@ static const struct unit *find(const struct kind *kind, const char *word)
             if (strcmp(kind->units[i].words[k], lower) == 0)
                 return &kind->units[i];
     return NULL;
-}
-
-int go_unit_kind(const char *unit)
-{
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (find(&kinds[i], unit))
-            return (int)i;
-    return -1;
-}
-
-static bool is_auto(const char *unit)
-{
-    return strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0;
 }
 
 double go_scale(int64_t value, const char *from, const char *to, const char **unit)
@@ -88,6 +86,11 @@ double go_scale(int64_t value, const char *from, const char *to, const char **un
         if (strcmp(to, plain[i]) == 0)
             *unit = "";
     return (double)value;
+}
+
+static bool is_auto(const char *unit)
+{
+    return strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0;
 }
 
 const char *go_label(int64_t value, const char *from, const char *to, char text[64])

@@ -1,27 +1,96 @@
 /* SPDX-License-Identifier: MIT */
 /* What Go's pprof writes for other programs: -proto, -topproto, -callgrind. */
-#include "tool/compat/go/go.h"
-#include "tool/profile/write/write.h"
-
 #include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool write_profile(struct profile *profile)
+#include "tool/compat/go/go.h"
+#include "tool/profile/write/write.h"
+
+/* Names that are written once and numbered. */
+struct name {
+    const char *text;
+    size_t number;
+};
+
+struct names {
+    void *tree;
+    size_t count;
+};
+
+/* Functions of one name and one source that begin elsewhere, are of another file or, in a tree,
+ * have another caller are numbered, in the order in which they are met. */
+struct spot {
+    const struct go_node *node;
+    uint32_t order;  /* of the node */
+    uint32_t leader; /* of the first one of the same function */
+};
+
+static bool write_filtered(const struct go_profile *go);
+static void copy_head(struct profile *to, const struct profile *from, bool all_frames);
+static uint32_t copy_text(struct profile *to, const struct profile *from, uint32_t text);
+static void copy_mappings(struct profile *to, const struct go_profile *go);
+static uint32_t copy_place(struct profile *to, const struct go_profile *go, uint32_t number);
+static uint32_t copy_labels(struct profile *to, const struct go_profile *go,
+                            const struct go_sample *sample);
+static bool write_profile(struct profile *profile);
+static bool write_top(struct go_profile *go, const struct go_graph *graph);
+static int64_t scaled(const struct go_profile *go, int64_t value);
+static bool write_callgrind(struct go_profile *go, struct go_graph *graph);
+static char **call_names(const struct go_graph *graph);
+static struct spot *find_spots(const struct go_graph *graph);
+static int compare_spots(const void *a, const void *b);
+static int compare_functions(const struct go_node *left, const struct go_node *right);
+static int compare_twins(const struct go_node *left, const struct go_node *right);
+static int compare_leaders(const void *a, const void *b);
+static void print_name(struct names *names, const char *key, const char *text);
+static int compare_names(const void *a, const void *b);
+static const char *place_text(const struct go_node *before, uint64_t address, char text[32]);
+
+bool go_write(struct go_profile *go, struct go_graph *graph, enum compat_option how)
 {
-    struct write_options options = {.type = profile->default_type};
-    const struct writer *writer = write_find("pprof");
-    if (profile->failed)
-        compat_out_of_memory();
-    bool done = writer && writer->write(profile, &options, stdout);
-    profile_free(profile);
-    return done;
+    return how == COMPAT_PROTO      ? write_filtered(go)
+           : how == COMPAT_TOPPROTO ? write_top(go, graph)
+                                    : write_callgrind(go, graph);
 }
 
-static uint32_t copy_text(struct profile *to, const struct profile *from, uint32_t text)
+/* The profile as the filters leave it. */
+static bool write_filtered(const struct go_profile *go)
 {
-    return text == 0 ? 0 : profile_string_of(to, profile_text(from, text));
+    const struct profile *from = go->from;
+    double by = go->words->value[COMPAT_DIVIDE_BY].number;
+    struct profile to;
+    profile_start(&to);
+    for (unsigned i = 0; i < from->types; i++)
+        profile_type(&to, profile_text(from, from->type[i].name),
+                     profile_text(from, from->type[i].unit));
+    to.default_type = from->default_type;
+    copy_head(&to, from, go->words->value[COMPAT_ALL_FRAMES].on);
+    copy_mappings(&to, go);
+    uint32_t *places = compat_room(NULL, go->places_count, sizeof *places), *path = NULL;
+    memset(places, 0, go->places_count * sizeof *places);
+    for (size_t i = 0; i < go->count; i++) {
+        const struct go_sample *sample = &go->samples[i];
+        path = compat_room(path, sample->count, sizeof *path);
+        for (uint32_t k = 0; k < sample->count; k++) {
+            uint32_t number = go->path[sample->first + k];
+            if (places[number] == 0)
+                places[number] = copy_place(&to, go, number) + 1;
+            path[k] = places[number] - 1;
+        }
+        uint32_t labels = copy_labels(&to, go, sample);
+        size_t row = profile_sample(&to, profile_stack(&to, path, sample->count), labels);
+        if (to.failed)
+            compat_out_of_memory();
+        for (unsigned k = 0; k < from->types; k++) {
+            int64_t value = from->samples.values[k][sample->row];
+            to.samples.values[k][row] = by > 0 && by != 1 ? (int64_t)((double)value / by) : value;
+        }
+    }
+    free(places);
+    free(path);
+    return write_profile(&to);
 }
 
 /* All that is not of a sample. */
@@ -44,6 +113,11 @@ static void copy_head(struct profile *to, const struct profile *from, bool all_f
         if (last)
             *last = text;
     }
+}
+
+static uint32_t copy_text(struct profile *to, const struct profile *from, uint32_t text)
+{
+    return text == 0 ? 0 : profile_string_of(to, profile_text(from, text));
 }
 
 static void copy_mappings(struct profile *to, const struct go_profile *go)
@@ -97,48 +171,15 @@ static uint32_t copy_labels(struct profile *to, const struct go_profile *go,
     return profile_label_set(to, labels, (uint32_t)count);
 }
 
-/* The profile as the filters leave it. */
-static bool write_filtered(const struct go_profile *go)
+static bool write_profile(struct profile *profile)
 {
-    const struct profile *from = go->from;
-    double by = go->words->value[COMPAT_DIVIDE_BY].number;
-    struct profile to;
-    profile_start(&to);
-    for (unsigned i = 0; i < from->types; i++)
-        profile_type(&to, profile_text(from, from->type[i].name),
-                     profile_text(from, from->type[i].unit));
-    to.default_type = from->default_type;
-    copy_head(&to, from, go->words->value[COMPAT_ALL_FRAMES].on);
-    copy_mappings(&to, go);
-    uint32_t *places = compat_room(NULL, go->places_count, sizeof *places), *path = NULL;
-    memset(places, 0, go->places_count * sizeof *places);
-    for (size_t i = 0; i < go->count; i++) {
-        const struct go_sample *sample = &go->samples[i];
-        path = compat_room(path, sample->count, sizeof *path);
-        for (uint32_t k = 0; k < sample->count; k++) {
-            uint32_t number = go->path[sample->first + k];
-            if (places[number] == 0)
-                places[number] = copy_place(&to, go, number) + 1;
-            path[k] = places[number] - 1;
-        }
-        uint32_t labels = copy_labels(&to, go, sample);
-        size_t row = profile_sample(&to, profile_stack(&to, path, sample->count), labels);
-        if (to.failed)
-            compat_out_of_memory();
-        for (unsigned k = 0; k < from->types; k++) {
-            int64_t value = from->samples.values[k][sample->row];
-            to.samples.values[k][row] = by > 0 && by != 1 ? (int64_t)((double)value / by) : value;
-        }
-    }
-    free(places);
-    free(path);
-    return write_profile(&to);
-}
-
-static int64_t scaled(const struct go_profile *go, int64_t value)
-{
-    const char *unit;
-    return (int64_t)go_scale(value, go->sample_unit, go->unit, &unit);
+    struct write_options options = {.type = profile->default_type};
+    const struct writer *writer = write_find("pprof");
+    if (profile->failed)
+        compat_out_of_memory();
+    bool done = writer && writer->write(profile, &options, stdout);
+    profile_free(profile);
+    return done;
 }
 
 /* A profile of nothing but the rows of -top. */
@@ -175,135 +216,10 @@ static bool write_top(struct go_profile *go, const struct go_graph *graph)
     return write_profile(&top);
 }
 
-/* Names that are written once and numbered. */
-struct name {
-    const char *text;
-    size_t number;
-};
-
-struct names {
-    void *tree;
-    size_t count;
-};
-
-static int compare_names(const void *a, const void *b)
+static int64_t scaled(const struct go_profile *go, int64_t value)
 {
-    return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
-}
-
-static void print_name(struct names *names, const char *key, const char *text)
-{
-    struct name *name = compat_room(NULL, 1, sizeof *name);
-    *name = (struct name){text, names->count + 1};
-    struct name **found =
-        text[0] ? (struct name **)tsearch(name, &names->tree, compare_names) : NULL;
-    if (!found) {
-        printf("%s=\n", key);
-        free(name);
-    } else if (*found == name) {
-        names->count++;
-        printf("%s=(%zu) %s\n", key, name->number, text);
-    } else {
-        printf("%s=(%zu)\n", key, (*found)->number);
-        free(name);
-    }
-}
-
-/* An address, by the distance from the one before where that is shorter. */
-static const char *place_text(const struct go_node *before, uint64_t address, char text[32])
-{
-    char distance[32];
-    snprintf(text, 32, "0x%" PRIx64, address);
-    if (!before)
-        return text;
-    if (before->address == address)
-        return "*";
-    int length =
-        snprintf(distance, sizeof distance, "%+" PRId64, (int64_t)(address - before->address));
-    if ((size_t)length < strlen(text))
-        memcpy(text, distance, (size_t)length + 1);
-    return text;
-}
-
-/* Functions of one name and one source that begin elsewhere, are of another file or, in a tree,
- * have another caller are numbered, in the order in which they are met. */
-struct spot {
-    const struct go_node *node;
-    uint32_t order;  /* of the node */
-    uint32_t leader; /* of the first one of the same function */
-};
-
-static int compare_functions(const struct go_node *left, const struct go_node *right)
-{
-    int order = strcmp(left->file, right->file);
-    return order != 0 ? order : strcmp(left->function, right->function);
-}
-
-static int compare_twins(const struct go_node *left, const struct go_node *right)
-{
-    int order = strcmp(left->object, right->object);
-    if (order == 0)
-        order = (left->start_line > right->start_line) - (left->start_line < right->start_line);
-    return order != 0 ? order : (left->above > right->above) - (left->above < right->above);
-}
-
-static int compare_spots(const void *a, const void *b)
-{
-    const struct spot *left = a, *right = b;
-    int order = compare_functions(left->node, right->node);
-    if (order == 0)
-        order = compare_twins(left->node, right->node);
-    return order != 0 ? order : (left->order > right->order) - (left->order < right->order);
-}
-
-static int compare_leaders(const void *a, const void *b)
-{
-    const struct spot *left = a, *right = b;
-    int order = compare_functions(left->node, right->node);
-    return order != 0 ? order : (left->leader > right->leader) - (left->leader < right->leader);
-}
-
-/* All nodes, those of one name together, and among them those of one function. */
-static struct spot *find_spots(const struct go_graph *graph)
-{
-    struct spot *spots = compat_room(NULL, graph->count, sizeof *spots);
-    for (uint32_t i = 0; i < graph->count; i++)
-        spots[i] = (struct spot){&graph->nodes[graph->order[i]], i, i};
-    if (graph->count == 0)
-        return spots;
-    qsort(spots, graph->count, sizeof *spots, compare_spots);
-    for (size_t i = 1; i < graph->count; i++)
-        if (compare_functions(spots[i - 1].node, spots[i].node) == 0 &&
-            compare_twins(spots[i - 1].node, spots[i].node) == 0)
-            spots[i].leader = spots[i - 1].leader;
-    qsort(spots, graph->count, sizeof *spots, compare_leaders);
-    return spots;
-}
-
-/* By node: the name that a call of it has. */
-static char **call_names(const struct go_graph *graph)
-{
-    char **names = compat_room(NULL, graph->nodes_count, sizeof(char *));
-    struct spot *spots = find_spots(graph);
-    memset(names, 0, graph->nodes_count * sizeof(char *));
-    for (size_t first = 0, end; first < graph->count; first = end) {
-        const char *name = spots[first].node->function;
-        size_t kinds = 1, kind = 1;
-        for (end = first + 1; end < graph->count; end++) {
-            if (compare_functions(spots[first].node, spots[end].node) != 0)
-                break;
-            kinds += spots[end].leader != spots[end - 1].leader;
-        }
-        for (size_t i = first; i < end; i++) {
-            char **made = &names[graph->order[spots[i].order]];
-            kind += i > first && spots[i].leader != spots[i - 1].leader;
-            if ((kinds > 1 ? asprintf(made, "%s [%zu/%zu]", name, kind, kinds)
-                           : asprintf(made, "%s", name)) < 0)
-                compat_out_of_memory();
-        }
-    }
-    free(spots);
-    return names;
+    const char *unit;
+    return (int64_t)go_scale(value, go->sample_unit, go->unit, &unit);
 }
 
 static bool write_callgrind(struct go_profile *go, struct go_graph *graph)
@@ -347,9 +263,114 @@ static bool write_callgrind(struct go_profile *go, struct go_graph *graph)
     return true;
 }
 
-bool go_write(struct go_profile *go, struct go_graph *graph, enum compat_option how)
+/* By node: the name that a call of it has. */
+static char **call_names(const struct go_graph *graph)
 {
-    return how == COMPAT_PROTO      ? write_filtered(go)
-           : how == COMPAT_TOPPROTO ? write_top(go, graph)
-                                    : write_callgrind(go, graph);
+    char **names = compat_room(NULL, graph->nodes_count, sizeof(char *));
+    struct spot *spots = find_spots(graph);
+    memset(names, 0, graph->nodes_count * sizeof(char *));
+    for (size_t first = 0, end; first < graph->count; first = end) {
+        const char *name = spots[first].node->function;
+        size_t kinds = 1, kind = 1;
+        for (end = first + 1; end < graph->count; end++) {
+            if (compare_functions(spots[first].node, spots[end].node) != 0)
+                break;
+            kinds += spots[end].leader != spots[end - 1].leader;
+        }
+        for (size_t i = first; i < end; i++) {
+            char **made = &names[graph->order[spots[i].order]];
+            kind += i > first && spots[i].leader != spots[i - 1].leader;
+            if ((kinds > 1 ? asprintf(made, "%s [%zu/%zu]", name, kind, kinds)
+                           : asprintf(made, "%s", name)) < 0)
+                compat_out_of_memory();
+        }
+    }
+    free(spots);
+    return names;
+}
+
+/* All nodes, those of one name together, and among them those of one function. */
+static struct spot *find_spots(const struct go_graph *graph)
+{
+    struct spot *spots = compat_room(NULL, graph->count, sizeof *spots);
+    for (uint32_t i = 0; i < graph->count; i++)
+        spots[i] = (struct spot){&graph->nodes[graph->order[i]], i, i};
+    if (graph->count == 0)
+        return spots;
+    qsort(spots, graph->count, sizeof *spots, compare_spots);
+    for (size_t i = 1; i < graph->count; i++)
+        if (compare_functions(spots[i - 1].node, spots[i].node) == 0 &&
+            compare_twins(spots[i - 1].node, spots[i].node) == 0)
+            spots[i].leader = spots[i - 1].leader;
+    qsort(spots, graph->count, sizeof *spots, compare_leaders);
+    return spots;
+}
+
+static int compare_spots(const void *a, const void *b)
+{
+    const struct spot *left = a, *right = b;
+    int order = compare_functions(left->node, right->node);
+    if (order == 0)
+        order = compare_twins(left->node, right->node);
+    return order != 0 ? order : (left->order > right->order) - (left->order < right->order);
+}
+
+static int compare_functions(const struct go_node *left, const struct go_node *right)
+{
+    int order = strcmp(left->file, right->file);
+    return order != 0 ? order : strcmp(left->function, right->function);
+}
+
+static int compare_twins(const struct go_node *left, const struct go_node *right)
+{
+    int order = strcmp(left->object, right->object);
+    if (order == 0)
+        order = (left->start_line > right->start_line) - (left->start_line < right->start_line);
+    return order != 0 ? order : (left->above > right->above) - (left->above < right->above);
+}
+
+static int compare_leaders(const void *a, const void *b)
+{
+    const struct spot *left = a, *right = b;
+    int order = compare_functions(left->node, right->node);
+    return order != 0 ? order : (left->leader > right->leader) - (left->leader < right->leader);
+}
+
+static void print_name(struct names *names, const char *key, const char *text)
+{
+    struct name *name = compat_room(NULL, 1, sizeof *name);
+    *name = (struct name){text, names->count + 1};
+    struct name **found =
+        text[0] ? (struct name **)tsearch(name, &names->tree, compare_names) : NULL;
+    if (!found) {
+        printf("%s=\n", key);
+        free(name);
+    } else if (*found == name) {
+        names->count++;
+        printf("%s=(%zu) %s\n", key, name->number, text);
+    } else {
+        printf("%s=(%zu)\n", key, (*found)->number);
+        free(name);
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
+}
+
+/* An address, by the distance from the one before where that is shorter. */
+static const char *place_text(const struct go_node *before, uint64_t address, char text[32])
+{
+    char distance[32];
+    snprintf(text, 32, "0x%" PRIx64, address);
+    if (!before)
+        return text;
+    if (before->address == address)
+        return "*";
+    int length =
+        snprintf(distance, sizeof distance, "%+" PRId64, (int64_t)(address - before->address));
+    if ((size_t)length < strlen(text))
+        memcpy(text, distance, (size_t)length + 1);
+    return text;
 }

@@ -8,6 +8,32 @@
 
 #include "base/compiler.h"
 
+static void check(struct compat_words *words);
+static void show_threads(const struct compat_words *words);
+static void show(const struct compat_words *words, const char *thread);
+static void print(struct perl_stacks *stacks, const char *thread);
+static void print_picture(const struct perl_stacks *stacks);
+
+void perl_run(enum compat_command command, char **arguments)
+{
+    struct compat_words words;
+    compat_parse(&words, command, arguments);
+    if (words.value[COMPAT_VERSION].on) {
+        printf("%s of memoir %s, which follows %s\n", words.name, MEMOIR_VERSION,
+               command == COMPAT_JEPROF ? "jemalloc 5.3.0" : "gperftools 2.10");
+        compat_end(0);
+    }
+    check(&words);
+    if (words.value[COMPAT_SYMBOLS].on)
+        perl_print_symbols(&words);
+    else if (words.value[COMPAT_THREAD].on)
+        show_threads(&words);
+    else
+        show(&words, NULL);
+    free(words.operands);
+    free(words.bases);
+}
+
 /* One output is asked for, one granularity, one column; else the text or the shell. */
 static void check(struct compat_words *words)
 {
@@ -40,18 +66,44 @@ static void check(struct compat_words *words)
         value[isatty(STDOUT_FILENO) ? COMPAT_INTERACTIVE : COMPAT_TEXT].on = true;
 }
 
-static void print_picture(const struct perl_stacks *stacks)
+/* --thread=N and --thread=*: a report for each. */
+static void show_threads(const struct compat_words *words)
 {
-    static const enum compat_option pictures[] = {COMPAT_GV,  COMPAT_EVINCE, COMPAT_WEB, COMPAT_PS,
-                                                  COMPAT_PDF, COMPAT_SVG,    COMPAT_GIF};
-    for (size_t i = 0; i < COUNT_OF(pictures); i++) {
-        if (stacks->words->value[pictures[i]].on) {
-            perl_picture(stacks, pictures[i]);
-            return;
-        }
+    const char *wanted = compat_text(words, COMPAT_THREAD);
+    size_t count;
+    if (words->operands_count == 0)
+        compat_usage(words, "Did not specify program");
+    const char *path = words->operands[words->operands_count - 1];
+    uint64_t *threads = perl_threads(path, &count);
+    size_t shown = 0;
+    for (size_t i = 0; i < count; i++) {
+        char text[24];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)threads[i]);
+        if (strcmp(wanted, "*") != 0 && strcmp(wanted, text) != 0)
+            continue;
+        show(words, text);
+        shown++;
     }
-    if (!perl_print_dot(stacks, stdout))
-        compat_end(1);
+    if (shown == 0) {
+        fprintf(stderr, count > 0 ? "there is no thread %s in %s; it has" : "no thread %s in %s",
+                wanted, path);
+        for (size_t i = 0; i < count; i++)
+            fprintf(stderr, " %llu", (unsigned long long)threads[i]);
+        fputc('\n', stderr);
+    }
+    free(threads);
+}
+
+static void show(const struct compat_words *words, const char *thread)
+{
+    struct perl_profile loaded;
+    struct perl_stacks stacks;
+    perl_load(&loaded, words, thread);
+    perl_stacks_make(&stacks, &loaded, words);
+    print(&stacks, thread);
+    perl_stacks_free(&stacks);
+    profile_free(&loaded.profile);
+    free(loaded.values);
 }
 
 static void print(struct perl_stacks *stacks, const char *thread)
@@ -86,62 +138,16 @@ static void print(struct perl_stacks *stacks, const char *thread)
     }
 }
 
-static void show(const struct compat_words *words, const char *thread)
+static void print_picture(const struct perl_stacks *stacks)
 {
-    struct perl_profile loaded;
-    struct perl_stacks stacks;
-    perl_load(&loaded, words, thread);
-    perl_stacks_make(&stacks, &loaded, words);
-    print(&stacks, thread);
-    perl_stacks_free(&stacks);
-    profile_free(&loaded.profile);
-    free(loaded.values);
-}
-
-/* --thread=N and --thread=*: a report for each. */
-static void show_threads(const struct compat_words *words)
-{
-    const char *wanted = compat_text(words, COMPAT_THREAD);
-    size_t count;
-    if (words->operands_count == 0)
-        compat_usage(words, "Did not specify program");
-    const char *path = words->operands[words->operands_count - 1];
-    uint64_t *threads = perl_threads(path, &count);
-    size_t shown = 0;
-    for (size_t i = 0; i < count; i++) {
-        char text[24];
-        snprintf(text, sizeof text, "%llu", (unsigned long long)threads[i]);
-        if (strcmp(wanted, "*") != 0 && strcmp(wanted, text) != 0)
-            continue;
-        show(words, text);
-        shown++;
+    static const enum compat_option pictures[] = {COMPAT_GV,  COMPAT_EVINCE, COMPAT_WEB, COMPAT_PS,
+                                                  COMPAT_PDF, COMPAT_SVG,    COMPAT_GIF};
+    for (size_t i = 0; i < COUNT_OF(pictures); i++) {
+        if (stacks->words->value[pictures[i]].on) {
+            perl_picture(stacks, pictures[i]);
+            return;
+        }
     }
-    if (shown == 0) {
-        fprintf(stderr, count > 0 ? "there is no thread %s in %s; it has" : "no thread %s in %s",
-                wanted, path);
-        for (size_t i = 0; i < count; i++)
-            fprintf(stderr, " %llu", (unsigned long long)threads[i]);
-        fputc('\n', stderr);
-    }
-    free(threads);
-}
-
-void perl_run(enum compat_command command, char **arguments)
-{
-    struct compat_words words;
-    compat_parse(&words, command, arguments);
-    if (words.value[COMPAT_VERSION].on) {
-        printf("%s of memoir %s, which follows %s\n", words.name, MEMOIR_VERSION,
-               command == COMPAT_JEPROF ? "jemalloc 5.3.0" : "gperftools 2.10");
-        compat_end(0);
-    }
-    check(&words);
-    if (words.value[COMPAT_SYMBOLS].on)
-        perl_print_symbols(&words);
-    else if (words.value[COMPAT_THREAD].on)
-        show_threads(&words);
-    else
-        show(&words, NULL);
-    free(words.operands);
-    free(words.bases);
+    if (!perl_print_dot(stacks, stdout))
+        compat_end(1);
 }

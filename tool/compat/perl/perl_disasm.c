@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* --disasm of the Perl commands: a function's machine code, with its source between. */
-#include "tool/compat/compat.h"
-#include "tool/compat/perl/perl_source.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/compat/compat.h"
+#include "tool/compat/perl/perl_source.h"
 #include "tool/symbol/symbol.h"
 #include "tool/terminal/terminal.h"
 
@@ -17,9 +16,44 @@ struct place {
     double flat, cum;
 };
 
-static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40])
+static struct place *find_places(const struct perl_source *source, const struct symbol_code *code,
+                                 const struct disasm_instruction *instructions, size_t count);
+static void print_code(const struct perl_source *source,
+                       const struct disasm_instruction *instructions, const struct place *places,
+                       size_t count);
+static void print_file(const char *file);
+static void print_line(const struct perl_stacks *stacks, const struct place *sum);
+static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40]);
+
+void perl_disasm(const struct perl_source *source, const struct symbol_code *code)
 {
-    return value == 0 ? "." : perl_number(stacks, value, text);
+    const struct perl_stacks *stacks = source->stacks;
+    struct disasm_code piece = {.bytes = code->bytes,
+                                .size = code->size,
+                                .address = code->start,
+                                .machine = code->machine,
+                                .syntax = DISASM_ATT};
+    struct disasm_instruction *instructions = NULL;
+    struct error error = {0};
+    size_t count = 0;
+    char text[2][40];
+    double flat = 0, cum = 0;
+    if (!disasm(&piece, &instructions, &count, &error))
+        compat_fail("%s", error.text);
+    struct place *places = find_places(source, code, instructions, count);
+    for (size_t i = 0; i < count; i++) {
+        flat += places[i].flat;
+        cum += places[i].cum;
+    }
+    char *name = compat_short_name(code->name, stacks->words->value[COMPAT_NO_STRIP_TEMP].on);
+    printf("ROUTINE ====================== %s\n", name);
+    printf("%6s %6s %s (flat, cumulative) %.1f%% of total\n", perl_number(stacks, flat, text[0]),
+           perl_number(stacks, cum, text[1]), perl_units(stacks),
+           source->total != 0 ? cum * 100 / source->total : 0);
+    print_code(source, instructions, places, count);
+    free(name);
+    free(places);
+    free(instructions);
 }
 
 /* Line and numbers of each instruction. */
@@ -52,36 +86,6 @@ static struct place *find_places(const struct perl_source *source, const struct 
     return places;
 }
 
-/* The line of a file, without what stands before its first sign. */
-static void print_line(const struct perl_stacks *stacks, const struct place *sum)
-{
-    FILE *file = fopen(sum->file, "re");
-    char *line = NULL, text[2][40];
-    size_t room = 0;
-    ssize_t length = -1;
-    for (uint32_t i = 0; file && i < sum->line; i++)
-        length = getline(&line, &room, file);
-    if (length >= 0 && sum->line > 0) {
-        const char *shown = line + strspn(line, " \t");
-        line[strcspn(line, "\r\n")] = '\0';
-        terminal_clean(line, strlen(line));
-        printf("%6s %6s %5" PRIu32 ": %s\n", or_dot(stacks, sum->flat, text[0]),
-               or_dot(stacks, sum->cum, text[1]), sum->line, shown);
-    }
-    free(line);
-    if (file)
-        fclose(file);
-}
-
-static void print_file(const char *file)
-{
-    if (strncmp(file, "./", 2) == 0)
-        file += 2;
-    size_t length = strlen(file);
-    printf("-------------------- %s%s\n", length >= 58 ? "..." : "",
-           length >= 58 ? file + length - 55 : file);
-}
-
 static void print_code(const struct perl_source *source,
                        const struct disasm_instruction *instructions, const struct place *places,
                        size_t count)
@@ -105,33 +109,37 @@ static void print_code(const struct perl_source *source,
     }
 }
 
-void perl_disasm(const struct perl_source *source, const struct symbol_code *code)
+static void print_file(const char *file)
 {
-    const struct perl_stacks *stacks = source->stacks;
-    struct disasm_code piece = {.bytes = code->bytes,
-                                .size = code->size,
-                                .address = code->start,
-                                .machine = code->machine,
-                                .syntax = DISASM_ATT};
-    struct disasm_instruction *instructions = NULL;
-    struct error error = {0};
-    size_t count = 0;
-    char text[2][40];
-    double flat = 0, cum = 0;
-    if (!disasm(&piece, &instructions, &count, &error))
-        compat_fail("%s", error.text);
-    struct place *places = find_places(source, code, instructions, count);
-    for (size_t i = 0; i < count; i++) {
-        flat += places[i].flat;
-        cum += places[i].cum;
+    if (strncmp(file, "./", 2) == 0)
+        file += 2;
+    size_t length = strlen(file);
+    printf("-------------------- %s%s\n", length >= 58 ? "..." : "",
+           length >= 58 ? file + length - 55 : file);
+}
+
+/* The line of a file, without what stands before its first sign. */
+static void print_line(const struct perl_stacks *stacks, const struct place *sum)
+{
+    FILE *file = fopen(sum->file, "re");
+    char *line = NULL, text[2][40];
+    size_t room = 0;
+    ssize_t length = -1;
+    for (uint32_t i = 0; file && i < sum->line; i++)
+        length = getline(&line, &room, file);
+    if (length >= 0 && sum->line > 0) {
+        const char *shown = line + strspn(line, " \t");
+        line[strcspn(line, "\r\n")] = '\0';
+        terminal_clean(line, strlen(line));
+        printf("%6s %6s %5" PRIu32 ": %s\n", or_dot(stacks, sum->flat, text[0]),
+               or_dot(stacks, sum->cum, text[1]), sum->line, shown);
     }
-    char *name = compat_short_name(code->name, stacks->words->value[COMPAT_NO_STRIP_TEMP].on);
-    printf("ROUTINE ====================== %s\n", name);
-    printf("%6s %6s %s (flat, cumulative) %.1f%% of total\n", perl_number(stacks, flat, text[0]),
-           perl_number(stacks, cum, text[1]), perl_units(stacks),
-           source->total != 0 ? cum * 100 / source->total : 0);
-    print_code(source, instructions, places, count);
-    free(name);
-    free(places);
-    free(instructions);
+    free(line);
+    if (file)
+        fclose(file);
+}
+
+static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40])
+{
+    return value == 0 ? "." : perl_number(stacks, value, text);
 }

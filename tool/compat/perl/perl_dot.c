@@ -22,12 +22,40 @@ struct graph {
 
 static const struct perl_node *sorting;
 
-static int compare_nodes(const void *a, const void *b)
+static void choose(struct graph *graph);
+static int compare_nodes(const void *a, const void *b);
+static void print_head(const struct graph *graph, FILE *file);
+static void print_nodes(const struct graph *graph, FILE *file);
+static void print_label(const char *name, FILE *file);
+static void print_edges(const struct graph *graph, FILE *file);
+static struct edge *gather_edges(const struct graph *graph, size_t *count);
+static int compare_pairs(const void *a, const void *b);
+static int compare_edges(const void *a, const void *b);
+static void print_edge(const struct graph *graph, const struct edge *edge, FILE *file);
+
+bool perl_print_dot(const struct perl_stacks *stacks, FILE *file)
 {
-    const struct perl_node *left = &sorting[*(const uint32_t *)a];
-    const struct perl_node *right = &sorting[*(const uint32_t *)b];
-    double x = fabs(left->total), y = fabs(right->total);
-    return x != y ? (x < y) - (x > y) : strcmp(left->name, right->name);
+    struct perl_nodes nodes;
+    struct graph graph = {.stacks = stacks, .nodes = &nodes};
+    char node[40], edge[40];
+    perl_nodes_make(&nodes, stacks, perl_by(stacks->words));
+    choose(&graph);
+    if (graph.shown == 0) {
+        fputs("No nodes to print\n", stderr);
+    } else {
+        if (graph.node_limit > 0 || graph.edge_limit > 0)
+            fprintf(stderr, "Dropping nodes with <= %s %s; edges with <= %s abs(%s)\n",
+                    perl_number(stacks, graph.node_limit, node), perl_units(stacks),
+                    perl_number(stacks, graph.edge_limit, edge), perl_units(stacks));
+        print_head(&graph, file);
+        print_nodes(&graph, file);
+        print_edges(&graph, file);
+        fputs("}\n", file);
+    }
+    free(graph.order);
+    free(graph.number);
+    perl_nodes_free(&nodes);
+    return graph.shown > 0;
 }
 
 static void choose(struct graph *graph)
@@ -56,23 +84,32 @@ static void choose(struct graph *graph)
         graph->number[graph->order[i]] = (uint32_t)i + 1;
 }
 
-/* Spaces and scopes become lines of the label. */
-static void print_label(const char *name, FILE *file)
+static int compare_nodes(const void *a, const void *b)
 {
-    for (; *name; name++) {
-        if (*name == ' ' || *name == '\t') {
-            while (name[1] == ' ' || name[1] == '\t')
-                name++;
-            fputs("\\n", file);
-        } else if (name[0] == ':' && name[1] == ':') {
-            name++;
-            fputs("\\n", file);
-        } else if (*name == '"') {
-            fputs("\\\"", file);
-        } else {
-            fputc(*name, file);
-        }
-    }
+    const struct perl_node *left = &sorting[*(const uint32_t *)a];
+    const struct perl_node *right = &sorting[*(const uint32_t *)b];
+    double x = fabs(left->total), y = fabs(right->total);
+    return x != y ? (x < y) - (x > y) : strcmp(left->name, right->name);
+}
+
+static void print_head(const struct graph *graph, FILE *file)
+{
+    const struct perl_stacks *stacks = graph->stacks;
+    const char *program = stacks->from->program, *units = perl_units(stacks);
+    char total[40], local[40], node[40], edge[40];
+    perl_number(stacks, stacks->total, total);
+    perl_number(stacks, graph->nodes->total, local);
+    perl_number(stacks, graph->node_limit, node);
+    perl_number(stacks, graph->edge_limit, edge);
+    fprintf(file, "digraph \"%s; %s %s\" {\n", program, total, units);
+    if (stacks->words->value[COMPAT_PDF].on)
+        fputs("size=\"8,11\"\n", file);
+    fputs("node [width=0.375,height=0.25];\n", file);
+    fprintf(file,
+            "Legend [shape=box,fontsize=24,shape=plaintext,label=\"%s\\lTotal %s: %s\\l"
+            "Focusing on: %s\\lDropped nodes with <= %s abs(%s)\\l"
+            "Dropped edges with <= %s %s\\l\"];\n",
+            program, units, total, local, node, units, edge, units);
 }
 
 static void print_nodes(const struct graph *graph, FILE *file)
@@ -99,20 +136,47 @@ static void print_nodes(const struct graph *graph, FILE *file)
     }
 }
 
-static int compare_pairs(const void *a, const void *b)
+/* Spaces and scopes become lines of the label. */
+static void print_label(const char *name, FILE *file)
 {
-    const struct edge *left = a, *right = b;
-    if (left->caller != right->caller)
-        return left->caller < right->caller ? -1 : 1;
-    return (left->callee > right->callee) - (left->callee < right->callee);
+    for (; *name; name++) {
+        if (*name == ' ' || *name == '\t') {
+            while (name[1] == ' ' || name[1] == '\t')
+                name++;
+            fputs("\\n", file);
+        } else if (name[0] == ':' && name[1] == ':') {
+            name++;
+            fputs("\\n", file);
+        } else if (*name == '"') {
+            fputs("\\\"", file);
+        } else {
+            fputc(*name, file);
+        }
+    }
 }
 
-static int compare_edges(const void *a, const void *b)
+static void print_edges(const struct graph *graph, FILE *file)
 {
-    const struct edge *left = a, *right = b;
-    if (left->value != right->value)
-        return left->value < right->value ? 1 : -1;
-    return compare_pairs(a, b);
+    const struct compat_value *value = graph->stacks->words->value;
+    size_t count;
+    struct edge *edges = gather_edges(graph, &count);
+    double *into = compat_room(NULL, graph->shown + 1, 2 * sizeof *into);
+    double *out = into + graph->shown + 1;
+    memset(into, 0, (graph->shown + 1) * 2 * sizeof *into);
+    for (size_t i = 0; i < count; i++) {
+        const struct edge *edge = &edges[i];
+        double max = value[COMPAT_MAXDEGREE].number;
+        bool keep =
+            into[edge->callee] == 0 || (fabs(edge->value) > graph->edge_limit &&
+                                        out[edge->caller] < max && into[edge->callee] < max);
+        if (!keep)
+            continue;
+        out[edge->caller]++;
+        into[edge->callee]++;
+        print_edge(graph, edge, file);
+    }
+    free(into);
+    free(edges);
 }
 
 /* The calls between nodes that are shown, by their numbers. */
@@ -143,6 +207,22 @@ static struct edge *gather_edges(const struct graph *graph, size_t *count)
     return edges;
 }
 
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct edge *left = a, *right = b;
+    if (left->caller != right->caller)
+        return left->caller < right->caller ? -1 : 1;
+    return (left->callee > right->callee) - (left->callee < right->callee);
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+    const struct edge *left = a, *right = b;
+    if (left->value != right->value)
+        return left->value < right->value ? 1 : -1;
+    return compare_pairs(a, b);
+}
+
 static void print_edge(const struct graph *graph, const struct edge *edge, FILE *file)
 {
     const struct compat_value *value = graph->stacks->words->value;
@@ -156,73 +236,4 @@ static void print_edge(const struct graph *graph, const struct edge *edge, FILE 
             edge->callee, perl_number(graph->stacks, edge->value, text),
             weight > 100000 ? 100000 : (int)weight, width,
             strstr(nodes->nodes[graph->order[edge->callee - 1]].name, "(inline)") ? ",dashed" : "");
-}
-
-static void print_edges(const struct graph *graph, FILE *file)
-{
-    const struct compat_value *value = graph->stacks->words->value;
-    size_t count;
-    struct edge *edges = gather_edges(graph, &count);
-    double *into = compat_room(NULL, graph->shown + 1, 2 * sizeof *into);
-    double *out = into + graph->shown + 1;
-    memset(into, 0, (graph->shown + 1) * 2 * sizeof *into);
-    for (size_t i = 0; i < count; i++) {
-        const struct edge *edge = &edges[i];
-        double max = value[COMPAT_MAXDEGREE].number;
-        bool keep =
-            into[edge->callee] == 0 || (fabs(edge->value) > graph->edge_limit &&
-                                        out[edge->caller] < max && into[edge->callee] < max);
-        if (!keep)
-            continue;
-        out[edge->caller]++;
-        into[edge->callee]++;
-        print_edge(graph, edge, file);
-    }
-    free(into);
-    free(edges);
-}
-
-static void print_head(const struct graph *graph, FILE *file)
-{
-    const struct perl_stacks *stacks = graph->stacks;
-    const char *program = stacks->from->program, *units = perl_units(stacks);
-    char total[40], local[40], node[40], edge[40];
-    perl_number(stacks, stacks->total, total);
-    perl_number(stacks, graph->nodes->total, local);
-    perl_number(stacks, graph->node_limit, node);
-    perl_number(stacks, graph->edge_limit, edge);
-    fprintf(file, "digraph \"%s; %s %s\" {\n", program, total, units);
-    if (stacks->words->value[COMPAT_PDF].on)
-        fputs("size=\"8,11\"\n", file);
-    fputs("node [width=0.375,height=0.25];\n", file);
-    fprintf(file,
-            "Legend [shape=box,fontsize=24,shape=plaintext,label=\"%s\\lTotal %s: %s\\l"
-            "Focusing on: %s\\lDropped nodes with <= %s abs(%s)\\l"
-            "Dropped edges with <= %s %s\\l\"];\n",
-            program, units, total, local, node, units, edge, units);
-}
-
-bool perl_print_dot(const struct perl_stacks *stacks, FILE *file)
-{
-    struct perl_nodes nodes;
-    struct graph graph = {.stacks = stacks, .nodes = &nodes};
-    char node[40], edge[40];
-    perl_nodes_make(&nodes, stacks, perl_by(stacks->words));
-    choose(&graph);
-    if (graph.shown == 0) {
-        fputs("No nodes to print\n", stderr);
-    } else {
-        if (graph.node_limit > 0 || graph.edge_limit > 0)
-            fprintf(stderr, "Dropping nodes with <= %s %s; edges with <= %s abs(%s)\n",
-                    perl_number(stacks, graph.node_limit, node), perl_units(stacks),
-                    perl_number(stacks, graph.edge_limit, edge), perl_units(stacks));
-        print_head(&graph, file);
-        print_nodes(&graph, file);
-        print_edges(&graph, file);
-        fputs("}\n", file);
-    }
-    free(graph.order);
-    free(graph.number);
-    perl_nodes_free(&nodes);
-    return graph.shown > 0;
 }

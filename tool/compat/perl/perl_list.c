@@ -3,15 +3,14 @@
  * --list of the Perl commands: a function's source with numbers beside its lines. Where it begins
  * and ends is read from the lines of its machine code, and from the indentation of the source.
  */
-#include "tool/compat/compat.h"
-#include "tool/compat/perl/perl_source.h"
-#include "tool/profile/profile.h"
-#include "tool/symbol/symbol.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/compat/compat.h"
+#include "tool/compat/perl/perl_source.h"
+#include "tool/profile/profile.h"
+#include "tool/symbol/symbol.h"
 #include "tool/terminal/terminal.h"
 
 enum { MARGIN = 5 };
@@ -22,104 +21,14 @@ struct range {
     uint32_t last_code; /* of its machine code; `last` goes on while the source is indented */
 };
 
-static bool find_range(const struct symbol_code *code, struct range *range)
-{
-    *range = (struct range){0};
-    for (size_t i = 0; i < code->line_count; i++) {
-        const struct symbol_code_line *line = &code->lines[i];
-        if (line->line == 0)
-            continue;
-        if (!range->file) {
-            range->file = line->file;
-            range->first = line->line;
-        }
-        if (line->line > range->last && strcmp(line->file, range->file) == 0)
-            range->last = line->line;
-    }
-    range->last_code = range->last;
-    return range->file != NULL;
-}
-
-/* Columns before the first sign that is none; -1: there is none. */
-static int indentation(const char *line)
-{
-    size_t blank = strspn(line, " \t\r\n\f\v");
-    return line[blank] == '\0' ? -1 : (int)blank;
-}
-
-static void extend_range(struct range *range, FILE *file)
-{
-    char *line = NULL;
-    size_t room = 0;
-    int outer = -1;
-    for (uint32_t number = 1; getline(&line, &room, file) >= 0; number++) {
-        int indent = indentation(line);
-        if (number >= range->first && outer < 0 && indent >= 0) {
-            outer = indent;
-            if (outer == 0)
-                break;
-        }
-        if (number < range->last || indent < 0)
-            continue;
-        if (indent < outer)
-            break;
-        range->last = number + 1;
-    }
-    free(line);
-    rewind(file);
-}
-
-/* The line of the function itself that an address belongs to; what is elsewhere belongs to the
- * next line of it that follows. */
+static bool find_range(const struct symbol_code *code, struct range *range);
+static void extend_range(struct range *range, FILE *file);
+static int indentation(const char *line);
 static uint32_t line_of(const struct perl_source *source, const struct symbol_code *code,
-                        const struct range *range, uint32_t location)
-{
-    const struct profile *profile = &source->stacks->from->profile;
-    const struct profile_location *place = profile_location_at(profile, location);
-    if (place->lines > 0) {
-        const struct profile_line *outer = &profile_lines_of(profile, location)[place->lines - 1];
-        const struct profile_function *function = profile_function_at(profile, outer->function);
-        if (outer->line >= range->first && outer->line <= range->last &&
-            strcmp(profile_text(profile, function->file), range->file) == 0)
-            return outer->line;
-    }
-    uint64_t address = place->address - code->bias;
-    for (size_t i = 0; i < code->line_count; i++) {
-        const struct symbol_code_line *line = &code->lines[i];
-        if (line->address >= address && line->line >= range->first && line->line <= range->last &&
-            strcmp(line->file, range->file) == 0)
-            return line->line;
-    }
-    return range->last;
-}
-
-static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40])
-{
-    return value == 0 ? "." : perl_number(stacks, value, text);
-}
-
+                        const struct range *range, uint32_t location);
 static void print_lines(const struct perl_stacks *stacks, const struct range *range,
-                        const double *numbers, FILE *file)
-{
-    char *line = NULL, text[2][40];
-    size_t room = 0;
-    for (uint32_t number = 1; getline(&line, &room, file) >= 0; number++) {
-        if (number + MARGIN < range->first ||
-            (number > range->last_code + MARGIN && number > range->last))
-            continue;
-        const double *pair = numbers + 2 * (size_t)(number - range->first);
-        bool inside = number >= range->first && number <= range->last;
-        if (number == range->first)
-            puts("---");
-        line[strcspn(line, "\r\n")] = '\0';
-        terminal_clean(line, strlen(line));
-        printf("%6s %6s %4u: %s\n", or_dot(stacks, inside ? pair[0] : 0, text[0]),
-               or_dot(stacks, inside ? pair[1] : 0, text[1]), number, line);
-        if (number == range->last)
-            puts("---");
-    }
-    free(line);
-}
+                        const double *numbers, FILE *file);
+static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40]);
 
 void perl_list(const struct perl_source *source, const struct symbol_code *code)
 {
@@ -159,4 +68,103 @@ void perl_list(const struct perl_source *source, const struct symbol_code *code)
     free(name);
     free(numbers);
     fclose(file);
+}
+
+static bool find_range(const struct symbol_code *code, struct range *range)
+{
+    *range = (struct range){0};
+    for (size_t i = 0; i < code->line_count; i++) {
+        const struct symbol_code_line *line = &code->lines[i];
+        if (line->line == 0)
+            continue;
+        if (!range->file) {
+            range->file = line->file;
+            range->first = line->line;
+        }
+        if (line->line > range->last && strcmp(line->file, range->file) == 0)
+            range->last = line->line;
+    }
+    range->last_code = range->last;
+    return range->file != NULL;
+}
+
+static void extend_range(struct range *range, FILE *file)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int outer = -1;
+    for (uint32_t number = 1; getline(&line, &room, file) >= 0; number++) {
+        int indent = indentation(line);
+        if (number >= range->first && outer < 0 && indent >= 0) {
+            outer = indent;
+            if (outer == 0)
+                break;
+        }
+        if (number < range->last || indent < 0)
+            continue;
+        if (indent < outer)
+            break;
+        range->last = number + 1;
+    }
+    free(line);
+    rewind(file);
+}
+
+/* Columns before the first sign that is none; -1: there is none. */
+static int indentation(const char *line)
+{
+    size_t blank = strspn(line, " \t\r\n\f\v");
+    return line[blank] == '\0' ? -1 : (int)blank;
+}
+
+/* The line of the function itself that an address belongs to; what is elsewhere belongs to the
+ * next line of it that follows. */
+static uint32_t line_of(const struct perl_source *source, const struct symbol_code *code,
+                        const struct range *range, uint32_t location)
+{
+    const struct profile *profile = &source->stacks->from->profile;
+    const struct profile_location *place = profile_location_at(profile, location);
+    if (place->lines > 0) {
+        const struct profile_line *outer = &profile_lines_of(profile, location)[place->lines - 1];
+        const struct profile_function *function = profile_function_at(profile, outer->function);
+        if (outer->line >= range->first && outer->line <= range->last &&
+            strcmp(profile_text(profile, function->file), range->file) == 0)
+            return outer->line;
+    }
+    uint64_t address = place->address - code->bias;
+    for (size_t i = 0; i < code->line_count; i++) {
+        const struct symbol_code_line *line = &code->lines[i];
+        if (line->address >= address && line->line >= range->first && line->line <= range->last &&
+            strcmp(line->file, range->file) == 0)
+            return line->line;
+    }
+    return range->last;
+}
+
+static void print_lines(const struct perl_stacks *stacks, const struct range *range,
+                        const double *numbers, FILE *file)
+{
+    char *line = NULL, text[2][40];
+    size_t room = 0;
+    for (uint32_t number = 1; getline(&line, &room, file) >= 0; number++) {
+        if (number + MARGIN < range->first ||
+            (number > range->last_code + MARGIN && number > range->last))
+            continue;
+        const double *pair = numbers + 2 * (size_t)(number - range->first);
+        bool inside = number >= range->first && number <= range->last;
+        if (number == range->first)
+            puts("---");
+        line[strcspn(line, "\r\n")] = '\0';
+        terminal_clean(line, strlen(line));
+        printf("%6s %6s %4u: %s\n", or_dot(stacks, inside ? pair[0] : 0, text[0]),
+               or_dot(stacks, inside ? pair[1] : 0, text[1]), number, line);
+        if (number == range->last)
+            puts("---");
+    }
+    free(line);
+}
+
+static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40])
+{
+    return value == 0 ? "." : perl_number(stacks, value, text);
 }

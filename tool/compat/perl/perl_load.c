@@ -20,11 +20,22 @@
 /* Values are kept in such parts of one while profiles are merged. */
 enum { FRACTIONS = 1024 };
 
-static int compare_threads(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
+static int compare_threads(const void *a, const void *b);
+static void values(struct perl_profile *loaded, const struct compat_words *words);
+static unsigned column(const struct profile *profile, const struct compat_words *words);
+static bool is_on(const struct compat_words *words, enum compat_option option);
+static size_t program(struct perl_profile *loaded, const struct compat_words *words);
+static bool is_symbolized(const char *path);
+static void read_one(struct profile *profile, const struct compat_words *words, const char *path,
+                     const char *thread);
+static void scale(struct profile *profile, const struct compat_head *head);
+static void scale_pair(struct profile *profile, const struct compat_head *head,
+                       unsigned objects_type, unsigned bytes_type);
+static double factor_of(const struct compat_head *head, double objects, double bytes);
+static int64_t parts_of(double value);
+static void add(struct profile *to, const struct compat_words *words, const char *path,
+                double factor);
+static void move_libraries(struct profile *profile, const char *prefixes);
 
 uint64_t *perl_threads(const char *path, size_t *count)
 {
@@ -57,131 +68,10 @@ uint64_t *perl_threads(const char *path, size_t *count)
     return threads;
 }
 
-/* What one recorded object of that mean size stands for. */
-static double factor_of(const struct compat_head *head, double objects, double bytes)
+static int compare_threads(const void *a, const void *b)
 {
-    if (objects == 0 || bytes == 0)
-        return 1;
-    double ratio = bytes / objects / head->period;
-    if (head->version == 2)
-        return 1 / (1 - exp(-ratio));
-    return ratio < 1 ? 1 / ratio : 1;
-}
-
-static int64_t parts_of(double value)
-{
-    double parts = value * FRACTIONS;
-    return parts >= 9e18 ? INT64_MAX : parts <= -9e18 ? INT64_MIN : llround(parts);
-}
-
-/* A pair of columns, scaled. A stack of jemalloc's may be in several samples, by thread; what
- * counts is the whole. */
-static void scale_pair(struct profile *profile, const struct compat_head *head,
-                       unsigned objects_type, unsigned bytes_type)
-{
-    struct profile_samples *samples = &profile->samples;
-    int64_t *objects = samples->values[objects_type], *bytes = samples->values[bytes_type];
-    double *sums = NULL;
-    if (head->threaded) {
-        sums = compat_room(NULL, profile->stacks.count * 2, sizeof *sums);
-        memset(sums, 0, profile->stacks.count * 2 * sizeof *sums);
-        for (size_t i = 0; i < samples->count; i++) {
-            sums[2 * samples->stacks[i]] += (double)objects[i];
-            sums[2 * samples->stacks[i] + 1] += (double)bytes[i];
-        }
-    }
-    for (size_t i = 0; i < samples->count; i++) {
-        const double *sum = sums ? sums + 2 * samples->stacks[i] : NULL;
-        double factor = sum ? factor_of(head, sum[0], sum[1])
-                            : factor_of(head, (double)objects[i], (double)bytes[i]);
-        objects[i] = parts_of((double)objects[i] * factor);
-        bytes[i] = parts_of((double)bytes[i] * factor);
-    }
-    free(sums);
-}
-
-static void scale(struct profile *profile, const struct compat_head *head)
-{
-    bool done[PROFILE_TYPES_MAX] = {false};
-    for (unsigned i = 0; i < profile->types && head->version > 0; i++) {
-        int partner = profile_type_partner(profile, i);
-        const char *unit = profile_text(profile, profile->type[i].unit);
-        if (partner < 0 || done[i] || done[partner] || strcmp(unit, "count") != 0)
-            continue;
-        scale_pair(profile, head, i, (unsigned)partner);
-        done[i] = done[partner] = true;
-    }
-    for (unsigned i = 0; i < profile->types; i++)
-        for (size_t k = 0; k < profile->samples.count && !done[i]; k++)
-            profile->samples.values[i][k] = parts_of((double)profile->samples.values[i][k]);
-}
-
-static void read_one(struct profile *profile, const struct compat_words *words, const char *path,
-                     const char *thread)
-{
-    struct read_error error;
-    char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
-    if (fetched)
-        path = fetched;
-    struct compat_head head = compat_head(path);
-    struct read_options options = {.thread = thread, .raw = head.version > 0};
-    if (access(path, F_OK) != 0)
-        compat_fail("%s: %s", path, strerror(errno));
-    profile_start(profile);
-    if (!profile_read_file(profile, path, &options, &error)) {
-        if (input_kind_of(path) == INPUT_PROGRAM)
-            compat_fail("%s: it is a program, not a profile; the program comes first", path);
-        compat_fail("%s: %s", path, error.reason);
-    }
-    if (head.version > 0 && !head.threaded) {
-        fprintf(stderr, "Adjusting heap profiles for 1-in-%.0f sampling rate\n", head.period);
-        if (head.version == 2)
-            fputs("Heap version 2\n", stderr);
-    }
-    scale(profile, &head);
-    free(fetched);
-}
-
-static void add(struct profile *to, const struct compat_words *words, const char *path,
-                double factor)
-{
-    struct profile from;
-    read_one(&from, words, path, NULL);
-    if (!profile_merge(to, &from, factor))
-        compat_out_of_memory();
-    profile_free(&from);
-}
-
-/* Of the words for locks the first counts: --total_delay, --contentions, --mean_delay. */
-static bool is_on(const struct compat_words *words, enum compat_option option)
-{
-    const struct compat_value *value = words->value;
-    bool delay = value[COMPAT_TOTAL_DELAY].on;
-    return value[option].on && !(option == COMPAT_CONTENTIONS && delay) &&
-           !(option == COMPAT_MEAN_DELAY && (delay || value[COMPAT_CONTENTIONS].on));
-}
-
-/* The column that the options ask for. */
-static unsigned column(const struct profile *profile, const struct compat_words *words)
-{
-    static const struct {
-        enum compat_option option;
-        const char *names[2];
-    } columns[] = {
-        {COMPAT_INUSE_OBJECTS, {"inuse_objects", "objects"}},
-        {COMPAT_ALLOC_SPACE, {"alloc_space", "space"}},
-        {COMPAT_ALLOC_OBJECTS, {"alloc_objects", "objects"}},
-        {COMPAT_CONTENTIONS, {"contentions", "contentions"}},
-    };
-    static const char *const usual[] = {"inuse_space", "space", "samples", "delay"};
-    for (size_t i = 0; i < COUNT_OF(columns); i++)
-        for (unsigned k = 0; k < 2 && is_on(words, columns[i].option); k++)
-            if (profile_type_named(profile, columns[i].names[k]) >= 0)
-                return (unsigned)profile_type_named(profile, columns[i].names[k]);
-    for (size_t i = 0; i < COUNT_OF(usual); i++)
-        if (profile_type_named(profile, usual[i]) >= 0)
-            return (unsigned)profile_type_named(profile, usual[i]);
-    return profile->default_type;
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
 }
 
 double perl_sample(const struct perl_profile *loaded, unsigned type, size_t sample)
@@ -215,15 +105,66 @@ static void values(struct perl_profile *loaded, const struct compat_words *words
     free(sums);
 }
 
-/* Whether it is a file of --raw, which has its names in it. */
-static bool is_symbolized(const char *path)
+/* The column that the options ask for. */
+static unsigned column(const struct profile *profile, const struct compat_words *words)
 {
-    char start[11] = "";
-    FILE *file = fopen(path, "rbe");
-    bool read = file && fgets(start, sizeof start, file);
-    if (file)
-        fclose(file);
-    return read && (strncmp(start, "--- symbol", 10) == 0 || strncmp(start, "---symbol", 9) == 0);
+    static const struct {
+        enum compat_option option;
+        const char *names[2];
+    } columns[] = {
+        {COMPAT_INUSE_OBJECTS, {"inuse_objects", "objects"}},
+        {COMPAT_ALLOC_SPACE, {"alloc_space", "space"}},
+        {COMPAT_ALLOC_OBJECTS, {"alloc_objects", "objects"}},
+        {COMPAT_CONTENTIONS, {"contentions", "contentions"}},
+    };
+    static const char *const usual[] = {"inuse_space", "space", "samples", "delay"};
+    for (size_t i = 0; i < COUNT_OF(columns); i++)
+        for (unsigned k = 0; k < 2 && is_on(words, columns[i].option); k++)
+            if (profile_type_named(profile, columns[i].names[k]) >= 0)
+                return (unsigned)profile_type_named(profile, columns[i].names[k]);
+    for (size_t i = 0; i < COUNT_OF(usual); i++)
+        if (profile_type_named(profile, usual[i]) >= 0)
+            return (unsigned)profile_type_named(profile, usual[i]);
+    return profile->default_type;
+}
+
+/* Of the words for locks the first counts: --total_delay, --contentions, --mean_delay. */
+static bool is_on(const struct compat_words *words, enum compat_option option)
+{
+    const struct compat_value *value = words->value;
+    bool delay = value[COMPAT_TOTAL_DELAY].on;
+    return value[option].on && !(option == COMPAT_CONTENTIONS && delay) &&
+           !(option == COMPAT_MEAN_DELAY && (delay || value[COMPAT_CONTENTIONS].on));
+}
+
+void perl_load(struct perl_profile *loaded, const struct compat_words *words, const char *thread)
+{
+    struct symbol_report report = {0};
+    memset(loaded, 0, sizeof *loaded);
+    size_t first = program(loaded, words);
+    for (size_t i = first; i < words->operands_count; i++)
+        if (access(words->operands[i], F_OK) == 0)
+            fprintf(stderr, "Using local file %s.\n", words->operands[i]);
+        else if (!compat_is_url(words->operands[i]))
+            compat_fail("%s does not exist.", words->operands[i]);
+    read_one(&loaded->profile, words, words->operands[first], thread);
+    for (size_t i = first + 1; i < words->operands_count && !thread; i++)
+        add(&loaded->profile, words, words->operands[i], 1);
+    for (size_t i = 0; i < words->bases_count && !thread; i++)
+        add(&loaded->profile, words, words->bases[i], -1);
+    move_libraries(&loaded->profile, compat_text(words, COMPAT_LIB_PREFIX));
+    compat_own(&loaded->profile, loaded->program, compat_text(words, COMPAT_ADD_LIB));
+    loaded->kind = loaded->profile.kind;
+    loaded->digits = 16;
+    loaded->symbols.program = loaded->program[0] ? loaded->program : NULL;
+    if (!symbol_resolve(&loaded->profile, &loaded->symbols, &report) || loaded->profile.failed)
+        compat_out_of_memory();
+    symbol_report_free(&report);
+    compat_fetch_names(words, &loaded->profile);
+    loaded->symbolized = is_symbolized(words->operands[first]);
+    if (loaded->symbolized)
+        loaded->program = profile_text(&loaded->profile, loaded->profile.program);
+    values(loaded, words);
 }
 
 /* Which of the operands is the program. */
@@ -259,6 +200,112 @@ static size_t program(struct perl_profile *loaded, const struct compat_words *wo
     return 1;
 }
 
+/* Whether it is a file of --raw, which has its names in it. */
+static bool is_symbolized(const char *path)
+{
+    char start[11] = "";
+    FILE *file = fopen(path, "rbe");
+    bool read = file && fgets(start, sizeof start, file);
+    if (file)
+        fclose(file);
+    return read && (strncmp(start, "--- symbol", 10) == 0 || strncmp(start, "---symbol", 9) == 0);
+}
+
+static void read_one(struct profile *profile, const struct compat_words *words, const char *path,
+                     const char *thread)
+{
+    struct read_error error;
+    char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
+    if (fetched)
+        path = fetched;
+    struct compat_head head = compat_head(path);
+    struct read_options options = {.thread = thread, .raw = head.version > 0};
+    if (access(path, F_OK) != 0)
+        compat_fail("%s: %s", path, strerror(errno));
+    profile_start(profile);
+    if (!profile_read_file(profile, path, &options, &error)) {
+        if (input_kind_of(path) == INPUT_PROGRAM)
+            compat_fail("%s: it is a program, not a profile; the program comes first", path);
+        compat_fail("%s: %s", path, error.reason);
+    }
+    if (head.version > 0 && !head.threaded) {
+        fprintf(stderr, "Adjusting heap profiles for 1-in-%.0f sampling rate\n", head.period);
+        if (head.version == 2)
+            fputs("Heap version 2\n", stderr);
+    }
+    scale(profile, &head);
+    free(fetched);
+}
+
+static void scale(struct profile *profile, const struct compat_head *head)
+{
+    bool done[PROFILE_TYPES_MAX] = {false};
+    for (unsigned i = 0; i < profile->types && head->version > 0; i++) {
+        int partner = profile_type_partner(profile, i);
+        const char *unit = profile_text(profile, profile->type[i].unit);
+        if (partner < 0 || done[i] || done[partner] || strcmp(unit, "count") != 0)
+            continue;
+        scale_pair(profile, head, i, (unsigned)partner);
+        done[i] = done[partner] = true;
+    }
+    for (unsigned i = 0; i < profile->types; i++)
+        for (size_t k = 0; k < profile->samples.count && !done[i]; k++)
+            profile->samples.values[i][k] = parts_of((double)profile->samples.values[i][k]);
+}
+
+/* A pair of columns, scaled. A stack of jemalloc's may be in several samples, by thread; what
+ * counts is the whole. */
+static void scale_pair(struct profile *profile, const struct compat_head *head,
+                       unsigned objects_type, unsigned bytes_type)
+{
+    struct profile_samples *samples = &profile->samples;
+    int64_t *objects = samples->values[objects_type], *bytes = samples->values[bytes_type];
+    double *sums = NULL;
+    if (head->threaded) {
+        sums = compat_room(NULL, profile->stacks.count * 2, sizeof *sums);
+        memset(sums, 0, profile->stacks.count * 2 * sizeof *sums);
+        for (size_t i = 0; i < samples->count; i++) {
+            sums[2 * samples->stacks[i]] += (double)objects[i];
+            sums[2 * samples->stacks[i] + 1] += (double)bytes[i];
+        }
+    }
+    for (size_t i = 0; i < samples->count; i++) {
+        const double *sum = sums ? sums + 2 * samples->stacks[i] : NULL;
+        double factor = sum ? factor_of(head, sum[0], sum[1])
+                            : factor_of(head, (double)objects[i], (double)bytes[i]);
+        objects[i] = parts_of((double)objects[i] * factor);
+        bytes[i] = parts_of((double)bytes[i] * factor);
+    }
+    free(sums);
+}
+
+/* What one recorded object of that mean size stands for. */
+static double factor_of(const struct compat_head *head, double objects, double bytes)
+{
+    if (objects == 0 || bytes == 0)
+        return 1;
+    double ratio = bytes / objects / head->period;
+    if (head->version == 2)
+        return 1 / (1 - exp(-ratio));
+    return ratio < 1 ? 1 / ratio : 1;
+}
+
+static int64_t parts_of(double value)
+{
+    double parts = value * FRACTIONS;
+    return parts >= 9e18 ? INT64_MAX : parts <= -9e18 ? INT64_MIN : llround(parts);
+}
+
+static void add(struct profile *to, const struct compat_words *words, const char *path,
+                double factor)
+{
+    struct profile from;
+    read_one(&from, words, path, NULL);
+    if (!profile_merge(to, &from, factor))
+        compat_out_of_memory();
+    profile_free(&from);
+}
+
 /* --lib_prefix: the first of these folders that has a library under its path is where it is. */
 static void move_libraries(struct profile *profile, const char *prefixes)
 {
@@ -280,34 +327,4 @@ static void move_libraries(struct profile *profile, const char *prefixes)
             at += length;
         }
     }
-}
-
-void perl_load(struct perl_profile *loaded, const struct compat_words *words, const char *thread)
-{
-    struct symbol_report report = {0};
-    memset(loaded, 0, sizeof *loaded);
-    size_t first = program(loaded, words);
-    for (size_t i = first; i < words->operands_count; i++)
-        if (access(words->operands[i], F_OK) == 0)
-            fprintf(stderr, "Using local file %s.\n", words->operands[i]);
-        else if (!compat_is_url(words->operands[i]))
-            compat_fail("%s does not exist.", words->operands[i]);
-    read_one(&loaded->profile, words, words->operands[first], thread);
-    for (size_t i = first + 1; i < words->operands_count && !thread; i++)
-        add(&loaded->profile, words, words->operands[i], 1);
-    for (size_t i = 0; i < words->bases_count && !thread; i++)
-        add(&loaded->profile, words, words->bases[i], -1);
-    move_libraries(&loaded->profile, compat_text(words, COMPAT_LIB_PREFIX));
-    compat_own(&loaded->profile, loaded->program, compat_text(words, COMPAT_ADD_LIB));
-    loaded->kind = loaded->profile.kind;
-    loaded->digits = 16;
-    loaded->symbols.program = loaded->program[0] ? loaded->program : NULL;
-    if (!symbol_resolve(&loaded->profile, &loaded->symbols, &report) || loaded->profile.failed)
-        compat_out_of_memory();
-    symbol_report_free(&report);
-    compat_fetch_names(words, &loaded->profile);
-    loaded->symbolized = is_symbolized(words->operands[first]);
-    if (loaded->symbolized)
-        loaded->program = profile_text(&loaded->profile, loaded->profile.program);
-    values(loaded, words);
 }

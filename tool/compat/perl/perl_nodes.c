@@ -8,28 +8,63 @@
 #include "base/compiler.h"
 #include "tool/memory/memory.h"
 
-static const void *name_bytes(const void *context, uint32_t number, size_t *size)
+struct builder {
+    const struct perl_stacks *stacks;
+    struct perl_nodes *nodes;
+    enum perl_by by;
+    char *text;
+    size_t text_room;
+    size_t length, room; /* of nodes->path */
+};
+
+enum unit { UNIT_MEGABYTES, UNIT_BYTES, UNIT_OBJECTS, UNIT_SECONDS, UNIT_SAMPLES };
+
+static void add_location(struct builder *builder, uint32_t location, bool leaf);
+static void frame_text(const struct perl_stacks *stacks, const struct perl_name *name, bool inlined,
+                       const char *address, enum perl_by by, char *text, size_t size);
+static uint32_t node_of(struct perl_nodes *nodes, const char *name);
+static const void *name_bytes(const void *context, uint32_t number, size_t *size);
+static void add_up(struct perl_nodes *nodes, const struct perl_stacks *stacks);
+static enum unit unit_of(const struct perl_stacks *stacks);
+
+void perl_nodes_make(struct perl_nodes *nodes, const struct perl_stacks *stacks, enum perl_by by)
 {
-    const char *name = ((const struct perl_nodes *)context)->nodes[number].name;
-    *size = strlen(name);
-    return name;
+    enum { TEXT_FIRST = 256 };
+    struct builder builder = {.stacks = stacks, .nodes = nodes, .by = by, .text_room = TEXT_FIRST};
+    builder.text = compat_room(NULL, TEXT_FIRST, 1);
+    memset(nodes, 0, sizeof *nodes);
+    nodes->starts = compat_room(NULL, stacks->count + 1, sizeof *nodes->starts);
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct perl_stack *stack = &stacks->stacks[i];
+        nodes->starts[i] = (uint32_t)builder.length;
+        for (uint32_t k = 0; k < stack->count; k++)
+            add_location(&builder, stacks->path[stack->first + k], k == 0 && !stack->cut);
+    }
+    nodes->starts[stacks->count] = (uint32_t)builder.length;
+    free(builder.text);
+    add_up(nodes, stacks);
 }
 
-/* The node of a name, which is there once. */
-static uint32_t node_of(struct perl_nodes *nodes, const char *name)
+static void add_location(struct builder *builder, uint32_t location, bool leaf)
 {
-    uint32_t number;
-    if (!map_find(&nodes->names, nodes, name_bytes, name, strlen(name), &number))
-        compat_out_of_memory();
-    if (number != MAP_NONE)
-        return number;
-    compat_reserve(&nodes->nodes, &nodes->room, nodes->count + 1, sizeof *nodes->nodes);
-    char *copy = strdup(name);
-    if (!copy)
-        compat_out_of_memory();
-    nodes->nodes[nodes->count] = (struct perl_node){.name = copy};
-    map_add(&nodes->names, (uint32_t)nodes->count);
-    return (uint32_t)nodes->count++;
+    const struct perl_stacks *stacks = builder->stacks;
+    struct perl_nodes *nodes = builder->nodes;
+    uint32_t end = stacks->first_name[location + 1];
+    char address[20];
+    if (profile_location_at(&stacks->from->profile, location)->address > INT64_MAX)
+        return;
+    perl_address(stacks->from, location, leaf, stacks->words->command, address);
+    for (uint32_t i = stacks->first_name[location]; i < end; i++) {
+        const struct perl_name *name = &stacks->names[i];
+        size_t need = strlen(name->name) + strlen(name->place) + 64;
+        compat_reserve(&builder->text, &builder->text_room, need, 1);
+        frame_text(stacks, name, i + 1 < end, address, builder->by, builder->text,
+                   builder->text_room);
+        compat_reserve(&nodes->path, &builder->room, builder->length + 1, sizeof *nodes->path);
+        uint32_t node = node_of(nodes, builder->text);
+        nodes->nodes[node].inlined |= i + 1 < end;
+        nodes->path[builder->length++] = node;
+    }
 }
 
 /* One frame of a location in the terms that are wanted; `text` has room for it. */
@@ -55,35 +90,28 @@ static void frame_text(const struct perl_stacks *stacks, const struct perl_name 
         snprintf(text, size, "%.*s", (int)file, name->place);
 }
 
-struct builder {
-    const struct perl_stacks *stacks;
-    struct perl_nodes *nodes;
-    enum perl_by by;
-    char *text;
-    size_t text_room;
-    size_t length, room; /* of nodes->path */
-};
-
-static void add_location(struct builder *builder, uint32_t location, bool leaf)
+/* The node of a name, which is there once. */
+static uint32_t node_of(struct perl_nodes *nodes, const char *name)
 {
-    const struct perl_stacks *stacks = builder->stacks;
-    struct perl_nodes *nodes = builder->nodes;
-    uint32_t end = stacks->first_name[location + 1];
-    char address[20];
-    if (profile_location_at(&stacks->from->profile, location)->address > INT64_MAX)
-        return;
-    perl_address(stacks->from, location, leaf, stacks->words->command, address);
-    for (uint32_t i = stacks->first_name[location]; i < end; i++) {
-        const struct perl_name *name = &stacks->names[i];
-        size_t need = strlen(name->name) + strlen(name->place) + 64;
-        compat_reserve(&builder->text, &builder->text_room, need, 1);
-        frame_text(stacks, name, i + 1 < end, address, builder->by, builder->text,
-                   builder->text_room);
-        compat_reserve(&nodes->path, &builder->room, builder->length + 1, sizeof *nodes->path);
-        uint32_t node = node_of(nodes, builder->text);
-        nodes->nodes[node].inlined |= i + 1 < end;
-        nodes->path[builder->length++] = node;
-    }
+    uint32_t number;
+    if (!map_find(&nodes->names, nodes, name_bytes, name, strlen(name), &number))
+        compat_out_of_memory();
+    if (number != MAP_NONE)
+        return number;
+    compat_reserve(&nodes->nodes, &nodes->room, nodes->count + 1, sizeof *nodes->nodes);
+    char *copy = strdup(name);
+    if (!copy)
+        compat_out_of_memory();
+    nodes->nodes[nodes->count] = (struct perl_node){.name = copy};
+    map_add(&nodes->names, (uint32_t)nodes->count);
+    return (uint32_t)nodes->count++;
+}
+
+static const void *name_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const char *name = ((const struct perl_nodes *)context)->nodes[number].name;
+    *size = strlen(name);
+    return name;
 }
 
 /* A node that is on a stack twice counts once. */
@@ -108,24 +136,6 @@ static void add_up(struct perl_nodes *nodes, const struct perl_stacks *stacks)
     free(seen);
 }
 
-void perl_nodes_make(struct perl_nodes *nodes, const struct perl_stacks *stacks, enum perl_by by)
-{
-    enum { TEXT_FIRST = 256 };
-    struct builder builder = {.stacks = stacks, .nodes = nodes, .by = by, .text_room = TEXT_FIRST};
-    builder.text = compat_room(NULL, TEXT_FIRST, 1);
-    memset(nodes, 0, sizeof *nodes);
-    nodes->starts = compat_room(NULL, stacks->count + 1, sizeof *nodes->starts);
-    for (size_t i = 0; i < stacks->count; i++) {
-        const struct perl_stack *stack = &stacks->stacks[i];
-        nodes->starts[i] = (uint32_t)builder.length;
-        for (uint32_t k = 0; k < stack->count; k++)
-            add_location(&builder, stacks->path[stack->first + k], k == 0 && !stack->cut);
-    }
-    nodes->starts[stacks->count] = (uint32_t)builder.length;
-    free(builder.text);
-    add_up(nodes, stacks);
-}
-
 void perl_nodes_free(struct perl_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->count; i++)
@@ -144,21 +154,6 @@ enum perl_by perl_by(const struct compat_words *words)
                                                : PERL_BY_FUNCTION;
 }
 
-enum unit { UNIT_MEGABYTES, UNIT_BYTES, UNIT_OBJECTS, UNIT_SECONDS, UNIT_SAMPLES };
-
-static enum unit unit_of(const struct perl_stacks *stacks)
-{
-    const struct compat_value *value = stacks->words->value;
-    if (stacks->from->kind == PROFILE_HEAP || stacks->from->kind == PROFILE_GROWTH) {
-        if (value[COMPAT_INUSE_OBJECTS].on || value[COMPAT_ALLOC_OBJECTS].on)
-            return UNIT_OBJECTS;
-        return value[COMPAT_SHOW_BYTES].on ? UNIT_BYTES : UNIT_MEGABYTES;
-    }
-    if (stacks->from->kind == PROFILE_CONTENTION && !value[COMPAT_CONTENTIONS].on)
-        return UNIT_SECONDS;
-    return UNIT_SAMPLES;
-}
-
 const char *perl_number(const struct perl_stacks *stacks, double value, char text[40])
 {
     switch (unit_of(stacks)) {
@@ -172,6 +167,19 @@ const char *perl_number(const struct perl_stacks *stacks, double value, char tex
         snprintf(text, 40, "%lld", (long long)value);
     }
     return text;
+}
+
+static enum unit unit_of(const struct perl_stacks *stacks)
+{
+    const struct compat_value *value = stacks->words->value;
+    if (stacks->from->kind == PROFILE_HEAP || stacks->from->kind == PROFILE_GROWTH) {
+        if (value[COMPAT_INUSE_OBJECTS].on || value[COMPAT_ALLOC_OBJECTS].on)
+            return UNIT_OBJECTS;
+        return value[COMPAT_SHOW_BYTES].on ? UNIT_BYTES : UNIT_MEGABYTES;
+    }
+    if (stacks->from->kind == PROFILE_CONTENTION && !value[COMPAT_CONTENTIONS].on)
+        return UNIT_SECONDS;
+    return UNIT_SAMPLES;
 }
 
 const char *perl_percent(double part, double whole, char text[40])

@@ -3,14 +3,14 @@
  * it. */
 #include "tool/compat/perl/perl_source.h"
 
-#include "tool/compat/compat.h"
-#include "tool/profile/profile.h"
-#include "tool/symbol/symbol.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tool/compat/compat.h"
+#include "tool/profile/profile.h"
+#include "tool/symbol/symbol.h"
 
 bool perl_source_in(const struct perl_source *source, const struct symbol_code *code,
                     uint32_t location)

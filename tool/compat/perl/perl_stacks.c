@@ -73,151 +73,16 @@ static const char *const of_clocks[] = {"ProfileData::Add",          "ProfileDat
                                         "CpuProfiler::prof_handler", "__FRAME_END__",
                                         "__pthread_sighandler",      "__restore"};
 
-static bool among(const char *name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, list[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the code is an allocator's library. Those come without symbols as a rule, and the real
- * ones, which go by names alone, take much of it for `malloc_usable_size`. */
-static bool is_allocator(const struct perl_stacks *stacks, uint32_t location)
-{
-    static const char *const files[] = {"libjemalloc", "libtcmalloc", "libmemoir"};
-    const struct profile *profile = &stacks->from->profile;
-    uint32_t mapping = profile_location_at(profile, location)->mapping;
-    const char *path =
-        mapping > 0 ? profile_text(profile, profile_mapping_at(profile, mapping)->path) : "";
-    for (size_t i = 0; i < COUNT_OF(files); i++)
-        if (strncmp(name_base(path), files[i], strlen(files[i])) == 0)
-            return true;
-    return false;
-}
-
-/* The name that the caller's side of an address has. */
-static const char *outer_name(const struct perl_stacks *stacks, uint32_t location)
-{
-    return stacks->names[stacks->first_name[location + 1] - 1].name;
-}
-
-/* Whether the frame is none of the program's. */
-static bool is_noise(const struct perl_stacks *stacks, uint32_t location)
-{
-    const char *name = outer_name(stacks, location);
-    switch (stacks->from->kind) {
-    case PROFILE_HEAP:
-    case PROFILE_GROWTH: {
-        const char *bare = name[0] == '_' ? name + 1 : name;
-        bool jemalloc = stacks->words->command == COMPAT_JEPROF;
-        return among(name, of_heaps, COUNT_OF(of_heaps)) ||
-               among(bare, of_heaps, COUNT_OF(of_heaps)) ||
-               (jemalloc && (among(name, of_jemalloc, COUNT_OF(of_jemalloc)) ||
-                             among(bare, of_jemalloc, COUNT_OF(of_jemalloc)))) ||
-               is_allocator(stacks, location) || strstr(name, "TCMalloc") ||
-               strncmp(name, "tcmalloc::", 10) == 0;
-    }
-    case PROFILE_CONTENTION:
-        return among(name, of_locks, COUNT_OF(of_locks));
-    case PROFILE_CPU:
-        return among(name, of_clocks, COUNT_OF(of_clocks));
-    default:
-        return false;
-    }
-}
-
-/* The second address of all stacks, if it is one; else -1. */
-static int64_t common_second(const struct perl_stacks *stacks)
-{
-    int64_t second = -1;
-    for (size_t i = 0; i < stacks->count; i++) {
-        const struct perl_stack *stack = &stacks->stacks[i];
-        if (stack->count < 2)
-            return -1;
-        uint32_t here = stacks->path[stack->first + 1];
-        if (second >= 0 && second != here)
-            return -1;
-        second = here;
-    }
-    return second;
-}
-
-static void remove_frame(struct perl_stacks *stacks, struct perl_stack *stack, uint32_t at)
-{
-    uint32_t *path = stacks->path + stack->first;
-    memmove(path + at, path + at + 1, (stack->count - at - 1) * sizeof *path);
-    stack->count--;
-}
-
-/* Stack frames of the handler that took the samples. */
-static void drop_handler(struct perl_stacks *stacks)
-{
-    bool google = stacks->words->command == COMPAT_GOOGLE;
-    for (int64_t second; (second = common_second(stacks)) >= 0;) {
-        const char *name = outer_name(stacks, (uint32_t)second);
-        if (stacks->words->value[COMPAT_NO_AUTO_SIGNAL_FRM].on) {
-            fprintf(
-                stderr,
-                "All second stack frames are same: `%s'.\nMight be stack trace capturing bug.\n",
-                name);
-            return;
-        }
-        fprintf(stderr, "Removing %s from all stack traces.\n", name);
-        for (size_t i = 0; i < stacks->count; i++) {
-            struct perl_stack *stack = &stacks->stacks[i];
-            const uint32_t *path = stacks->path + stack->first;
-            remove_frame(stacks, stack, 1);
-            if (google && stack->count > 1 &&
-                profile_location_at(&stacks->from->profile, path[1])->address ==
-                    profile_location_at(&stacks->from->profile, path[0])->address)
-                remove_frame(stacks, stack, 1);
-        }
-    }
-}
-
-/* jeprof takes away all up to the last of such frames, google-pprof only those. */
-static void drop_noise(struct perl_stacks *stacks)
-{
-    bool before = stacks->words->command == COMPAT_JEPROF;
-    size_t locations = stacks->from->profile.locations.count;
-    bool *noisy = compat_room(NULL, locations, sizeof *noisy);
-    for (uint32_t i = 0; i < locations; i++)
-        noisy[i] = is_noise(stacks, i);
-    for (size_t i = 0; i < stacks->count; i++) {
-        struct perl_stack *stack = &stacks->stacks[i];
-        uint32_t *path = stacks->path + stack->first, kept = 0;
-        for (uint32_t k = 0; k < stack->count; k++) {
-            bool noise = noisy[path[k]];
-            if (!noise)
-                path[kept++] = path[k];
-            else if (before)
-                kept = 0;
-            stack->cut |= noise && kept == 0;
-        }
-        stack->count = kept;
-    }
-    free(noisy);
-}
-
-/* --retain and --exclude: frames by name. */
-static void drop_frames(struct perl_stacks *stacks, const char *pattern, bool keep)
-{
-    if (pattern[0] == '\0')
-        return;
-    struct compat_pattern *wanted = compat_pattern(pattern);
-    for (size_t i = 0; i < stacks->count; i++) {
-        struct perl_stack *stack = &stacks->stacks[i];
-        uint32_t *path = stacks->path + stack->first, kept = 0;
-        for (uint32_t k = 0; k < stack->count; k++) {
-            if (compat_pattern_fits(wanted, outer_name(stacks, path[k])) == keep)
-                path[kept++] = path[k];
-            stack->cut |= kept == 0;
-        }
-        stack->count = kept;
-    }
-    compat_pattern_free(wanted);
-}
+static void gather(struct perl_stacks *stacks);
+static void drop_handler(struct perl_stacks *stacks);
+static int64_t common_second(const struct perl_stacks *stacks);
+static const char *outer_name(const struct perl_stacks *stacks, uint32_t location);
+static void remove_frame(struct perl_stacks *stacks, struct perl_stack *stack, uint32_t at);
+static void drop_noise(struct perl_stacks *stacks);
+static bool is_noise(const struct perl_stacks *stacks, uint32_t location);
+static bool among(const char *name, const char *const *list, size_t count);
+static bool is_allocator(const struct perl_stacks *stacks, uint32_t location);
+static void drop_frames(struct perl_stacks *stacks, const char *pattern, bool keep);
 
 void perl_stacks_filter(struct perl_stacks *stacks, const char *pattern, bool keep)
 {
@@ -244,6 +109,21 @@ void perl_stacks_filter(struct perl_stacks *stacks, const char *pattern, bool ke
     }
     stacks->count = kept;
     compat_pattern_free(wanted);
+}
+
+void perl_stacks_make(struct perl_stacks *stacks, const struct perl_profile *from,
+                      const struct compat_words *words)
+{
+    memset(stacks, 0, sizeof *stacks);
+    stacks->from = from;
+    stacks->words = words;
+    perl_names_make(stacks);
+    gather(stacks);
+    if (from->kind == PROFILE_CPU)
+        drop_handler(stacks);
+    drop_noise(stacks);
+    drop_frames(stacks, compat_text(words, COMPAT_RETAIN), true);
+    drop_frames(stacks, compat_text(words, COMPAT_EXCLUDE), false);
 }
 
 /* Each stack of the profile once. */
@@ -276,19 +156,150 @@ static void gather(struct perl_stacks *stacks)
     free(known);
 }
 
-void perl_stacks_make(struct perl_stacks *stacks, const struct perl_profile *from,
-                      const struct compat_words *words)
+/* Stack frames of the handler that took the samples. */
+static void drop_handler(struct perl_stacks *stacks)
 {
-    memset(stacks, 0, sizeof *stacks);
-    stacks->from = from;
-    stacks->words = words;
-    perl_names_make(stacks);
-    gather(stacks);
-    if (from->kind == PROFILE_CPU)
-        drop_handler(stacks);
-    drop_noise(stacks);
-    drop_frames(stacks, compat_text(words, COMPAT_RETAIN), true);
-    drop_frames(stacks, compat_text(words, COMPAT_EXCLUDE), false);
+    bool google = stacks->words->command == COMPAT_GOOGLE;
+    for (int64_t second; (second = common_second(stacks)) >= 0;) {
+        const char *name = outer_name(stacks, (uint32_t)second);
+        if (stacks->words->value[COMPAT_NO_AUTO_SIGNAL_FRM].on) {
+            fprintf(
+                stderr,
+                "All second stack frames are same: `%s'.\nMight be stack trace capturing bug.\n",
+                name);
+            return;
+        }
+        fprintf(stderr, "Removing %s from all stack traces.\n", name);
+        for (size_t i = 0; i < stacks->count; i++) {
+            struct perl_stack *stack = &stacks->stacks[i];
+            const uint32_t *path = stacks->path + stack->first;
+            remove_frame(stacks, stack, 1);
+            if (google && stack->count > 1 &&
+                profile_location_at(&stacks->from->profile, path[1])->address ==
+                    profile_location_at(&stacks->from->profile, path[0])->address)
+                remove_frame(stacks, stack, 1);
+        }
+    }
+}
+
+/* The second address of all stacks, if it is one; else -1. */
+static int64_t common_second(const struct perl_stacks *stacks)
+{
+    int64_t second = -1;
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct perl_stack *stack = &stacks->stacks[i];
+        if (stack->count < 2)
+            return -1;
+        uint32_t here = stacks->path[stack->first + 1];
+        if (second >= 0 && second != here)
+            return -1;
+        second = here;
+    }
+    return second;
+}
+
+/* The name that the caller's side of an address has. */
+static const char *outer_name(const struct perl_stacks *stacks, uint32_t location)
+{
+    return stacks->names[stacks->first_name[location + 1] - 1].name;
+}
+
+static void remove_frame(struct perl_stacks *stacks, struct perl_stack *stack, uint32_t at)
+{
+    uint32_t *path = stacks->path + stack->first;
+    memmove(path + at, path + at + 1, (stack->count - at - 1) * sizeof *path);
+    stack->count--;
+}
+
+/* jeprof takes away all up to the last of such frames, google-pprof only those. */
+static void drop_noise(struct perl_stacks *stacks)
+{
+    bool before = stacks->words->command == COMPAT_JEPROF;
+    size_t locations = stacks->from->profile.locations.count;
+    bool *noisy = compat_room(NULL, locations, sizeof *noisy);
+    for (uint32_t i = 0; i < locations; i++)
+        noisy[i] = is_noise(stacks, i);
+    for (size_t i = 0; i < stacks->count; i++) {
+        struct perl_stack *stack = &stacks->stacks[i];
+        uint32_t *path = stacks->path + stack->first, kept = 0;
+        for (uint32_t k = 0; k < stack->count; k++) {
+            bool noise = noisy[path[k]];
+            if (!noise)
+                path[kept++] = path[k];
+            else if (before)
+                kept = 0;
+            stack->cut |= noise && kept == 0;
+        }
+        stack->count = kept;
+    }
+    free(noisy);
+}
+
+/* Whether the frame is none of the program's. */
+static bool is_noise(const struct perl_stacks *stacks, uint32_t location)
+{
+    const char *name = outer_name(stacks, location);
+    switch (stacks->from->kind) {
+    case PROFILE_HEAP:
+    case PROFILE_GROWTH: {
+        const char *bare = name[0] == '_' ? name + 1 : name;
+        bool jemalloc = stacks->words->command == COMPAT_JEPROF;
+        return among(name, of_heaps, COUNT_OF(of_heaps)) ||
+               among(bare, of_heaps, COUNT_OF(of_heaps)) ||
+               (jemalloc && (among(name, of_jemalloc, COUNT_OF(of_jemalloc)) ||
+                             among(bare, of_jemalloc, COUNT_OF(of_jemalloc)))) ||
+               is_allocator(stacks, location) || strstr(name, "TCMalloc") ||
+               strncmp(name, "tcmalloc::", 10) == 0;
+    }
+    case PROFILE_CONTENTION:
+        return among(name, of_locks, COUNT_OF(of_locks));
+    case PROFILE_CPU:
+        return among(name, of_clocks, COUNT_OF(of_clocks));
+    default:
+        return false;
+    }
+}
+
+static bool among(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the code is an allocator's library. Those come without symbols as a rule, and the real
+ * ones, which go by names alone, take much of it for `malloc_usable_size`. */
+static bool is_allocator(const struct perl_stacks *stacks, uint32_t location)
+{
+    static const char *const files[] = {"libjemalloc", "libtcmalloc", "libmemoir"};
+    const struct profile *profile = &stacks->from->profile;
+    uint32_t mapping = profile_location_at(profile, location)->mapping;
+    const char *path =
+        mapping > 0 ? profile_text(profile, profile_mapping_at(profile, mapping)->path) : "";
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        if (strncmp(name_base(path), files[i], strlen(files[i])) == 0)
+            return true;
+    return false;
+}
+
+/* --retain and --exclude: frames by name. */
+static void drop_frames(struct perl_stacks *stacks, const char *pattern, bool keep)
+{
+    if (pattern[0] == '\0')
+        return;
+    struct compat_pattern *wanted = compat_pattern(pattern);
+    for (size_t i = 0; i < stacks->count; i++) {
+        struct perl_stack *stack = &stacks->stacks[i];
+        uint32_t *path = stacks->path + stack->first, kept = 0;
+        for (uint32_t k = 0; k < stack->count; k++) {
+            if (compat_pattern_fits(wanted, outer_name(stacks, path[k])) == keep)
+                path[kept++] = path[k];
+            stack->cut |= kept == 0;
+        }
+        stack->count = kept;
+    }
+    compat_pattern_free(wanted);
 }
 
 struct perl_stacks perl_stacks_copy(const struct perl_stacks *from)

@@ -7,41 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "start-end r-xp offset device inode path" or "start-end: path"; other lines say nothing. */
-static void take_map(struct profile *profile, const char *line)
-{
-    unsigned long long start, limit, offset = 0;
-    char mode[5] = "";
-    int end = 0;
-    if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &limit, mode, &offset, &end) == 4 &&
-        end > 0) {
-        if (mode[2] != 'x')
-            return;
-    } else if (sscanf(line, " %llx-%llx: %n", &start, &limit, &end) != 2 || end == 0) {
-        return;
-    }
-    const char *path = line + end;
-    size_t length = strcspn(path, "\r\n");
-    if (length == 0 || start >= limit)
-        return;
-    struct profile_mapping mapping = {.start = start, .limit = limit, .offset = offset};
-    mapping.path = profile_string(profile, path, length);
-    profile_mapping(profile, &mapping);
-}
-
-/* The first address of a line, which is a word of its own. */
-static bool find_address(const char *line, uint64_t *address)
-{
-    for (const char *at = strcasestr(line, "0x"); at; at = strcasestr(at + 2, "0x")) {
-        char *end;
-        if (at > line && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
-            continue;
-        *address = strtoull(at, &end, 16);
-        if (end > at + 2 && !isalnum((unsigned char)*end) && *end != '_')
-            return true;
-    }
-    return false;
-}
+static bool find_address(const char *line, uint64_t *address);
+static void take_map(struct profile *profile, const char *line);
 
 void perl_print_symbols(const struct compat_words *words)
 {
@@ -84,4 +51,40 @@ void perl_print_symbols(const struct compat_words *words)
     profile_free(profile);
     free(locations);
     free(addresses);
+}
+
+/* The first address of a line, which is a word of its own. */
+static bool find_address(const char *line, uint64_t *address)
+{
+    for (const char *at = strcasestr(line, "0x"); at; at = strcasestr(at + 2, "0x")) {
+        char *end;
+        if (at > line && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+            continue;
+        *address = strtoull(at, &end, 16);
+        if (end > at + 2 && !isalnum((unsigned char)*end) && *end != '_')
+            return true;
+    }
+    return false;
+}
+
+/* "start-end r-xp offset device inode path" or "start-end: path"; other lines say nothing. */
+static void take_map(struct profile *profile, const char *line)
+{
+    unsigned long long start, limit, offset = 0;
+    char mode[5] = "";
+    int end = 0;
+    if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &limit, mode, &offset, &end) == 4 &&
+        end > 0) {
+        if (mode[2] != 'x')
+            return;
+    } else if (sscanf(line, " %llx-%llx: %n", &start, &limit, &end) != 2 || end == 0) {
+        return;
+    }
+    const char *path = line + end;
+    size_t length = strcspn(path, "\r\n");
+    if (length == 0 || start >= limit)
+        return;
+    struct profile_mapping mapping = {.start = start, .limit = limit, .offset = offset};
+    mapping.path = profile_string(profile, path, length);
+    profile_mapping(profile, &mapping);
 }

@@ -6,24 +6,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_numbers(double a, double b)
-{
-    return (a > b) - (a < b);
-}
+/* Lines that may come more than once: sorted and added up. */
+struct line {
+    char *text;
+    double value;
+};
 
-static int by_flat(const void *a, const void *b)
-{
-    const struct perl_node *left = a, *right = b;
-    int order = compare_numbers(right->flat, left->flat);
-    return order != 0 ? order : strcmp(left->name, right->name);
-}
+struct leak {
+    uint32_t stack; /* of the profile */
+    double objects, bytes;
+};
 
-static int by_total(const void *a, const void *b)
-{
-    const struct perl_node *left = a, *right = b;
-    int order = compare_numbers(right->total, left->total);
-    return order != 0 ? order : strcmp(left->name, right->name);
-}
+/* A call of callgrind's: the place and, where it is one, the place that is called. */
+struct call {
+    char *file, *function, *to_file, *to_function; /* to_file NULL: its own cost */
+    unsigned long line, to_line;
+    double value;
+};
+
+struct compressed {
+    struct line *names;
+    size_t count, room;
+};
+
+static int by_total(const void *a, const void *b);
+static int compare_numbers(double a, double b);
+static int by_flat(const void *a, const void *b);
+static char *collapse(const struct perl_stacks *stacks, const struct perl_stack *stack);
+static size_t lines_add_up(struct line *lines, size_t count);
+static int compare_lines(const void *a, const void *b);
+static int compare_stacks(const void *a, const void *b);
+static void print_place(const struct perl_stacks *stacks, uint32_t location, FILE *file);
+static void print_leaks(const struct perl_stacks *stacks);
+static int compare_bytes(const void *a, const void *b);
+static void print_raw_symbols(const struct perl_stacks *stacks);
+static void put_word(uint64_t word);
+static struct line *gather_calls(const struct perl_stacks *stacks, size_t *count);
+static bool call_of(struct call *call, struct line *line);
+static bool split_place(char *text, char **file, unsigned long *line, char **function);
+static int compare_calls(const void *a, const void *b);
+static void print_compressed(FILE *file, const char *key, const char *name,
+                             struct compressed *known);
 
 void perl_print_text(const struct perl_stacks *stacks, bool total, enum perl_by by, int rows)
 {
@@ -47,32 +70,36 @@ void perl_print_text(const struct perl_stacks *stacks, bool total, enum perl_by 
     perl_nodes_free(&nodes);
 }
 
-/* Lines that may come more than once: sorted and added up. */
-struct line {
-    char *text;
-    double value;
-};
-
-static int compare_lines(const void *a, const void *b)
+static int by_total(const void *a, const void *b)
 {
-    const struct line *left = a, *right = b;
-    return strcmp(left->text, right->text);
+    const struct perl_node *left = a, *right = b;
+    int order = compare_numbers(right->total, left->total);
+    return order != 0 ? order : strcmp(left->name, right->name);
 }
 
-static size_t lines_add_up(struct line *lines, size_t count)
+static int compare_numbers(double a, double b)
 {
-    size_t kept = 0;
-    if (count > 0)
-        qsort(lines, count, sizeof *lines, compare_lines);
+    return (a > b) - (a < b);
+}
+
+static int by_flat(const void *a, const void *b)
+{
+    const struct perl_node *left = a, *right = b;
+    int order = compare_numbers(right->flat, left->flat);
+    return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+void perl_print_collapsed(const struct perl_stacks *stacks)
+{
+    struct line *lines = compat_room(NULL, stacks->count, sizeof *lines);
+    for (size_t i = 0; i < stacks->count; i++)
+        lines[i] = (struct line){collapse(stacks, &stacks->stacks[i]), stacks->stacks[i].value};
+    size_t count = lines_add_up(lines, stacks->count);
     for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && strcmp(lines[kept - 1].text, lines[i].text) == 0) {
-            lines[kept - 1].value += lines[i].value;
-            free(lines[i].text);
-        } else {
-            lines[kept++] = lines[i];
-        }
+        printf("%s %lld\n", lines[i].text, (long long)lines[i].value);
+        free(lines[i].text);
     }
-    return kept;
+    free(lines);
 }
 
 /* Root first, full names; what is inlined says so. */
@@ -95,26 +122,49 @@ static char *collapse(const struct perl_stacks *stacks, const struct perl_stack 
     return text;
 }
 
-void perl_print_collapsed(const struct perl_stacks *stacks)
+static size_t lines_add_up(struct line *lines, size_t count)
 {
-    struct line *lines = compat_room(NULL, stacks->count, sizeof *lines);
-    for (size_t i = 0; i < stacks->count; i++)
-        lines[i] = (struct line){collapse(stacks, &stacks->stacks[i]), stacks->stacks[i].value};
-    size_t count = lines_add_up(lines, stacks->count);
+    size_t kept = 0;
+    if (count > 0)
+        qsort(lines, count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < count; i++) {
-        printf("%s %lld\n", lines[i].text, (long long)lines[i].value);
-        free(lines[i].text);
+        if (kept > 0 && strcmp(lines[kept - 1].text, lines[i].text) == 0) {
+            lines[kept - 1].value += lines[i].value;
+            free(lines[i].text);
+        } else {
+            lines[kept++] = lines[i];
+        }
     }
-    free(lines);
+    return kept;
 }
 
-/* file:line:function of the caller's side of an address. */
-static void print_place(const struct perl_stacks *stacks, uint32_t location, FILE *file)
+static int compare_lines(const void *a, const void *b)
 {
-    const struct perl_name *name = &stacks->names[stacks->first_name[location + 1] - 1];
-    bool named = profile_location_at(&stacks->from->profile, location)->lines > 0;
-    fprintf(file, "%s:%s", strcmp(name->place, "?") == 0 ? "??:0" : name->place,
-            named ? name->name : "unknown");
+    const struct line *left = a, *right = b;
+    return strcmp(left->text, right->text);
+}
+
+void perl_print_stacks(const struct perl_stacks *stacks)
+{
+    struct perl_stacks sorted = perl_stacks_copy(stacks);
+    char address[20];
+    if (sorted.count > 0)
+        qsort(sorted.stacks, sorted.count, sizeof *sorted.stacks, compare_stacks);
+    fputs("Stacks:\n\n", stdout);
+    for (size_t i = 0; i < sorted.count; i++) {
+        const struct perl_stack *stack = &sorted.stacks[i];
+        printf("%-8lld ", (long long)stack->value);
+        for (uint32_t k = 0; k < stack->count; k++) {
+            uint32_t location = sorted.path[stack->first + k];
+            perl_address(sorted.from, location, k == 0 && !stack->cut, sorted.words->command,
+                         address);
+            printf("%s(%s) ", k > 0 ? "\n         " : "", address);
+            print_place(&sorted, location, stdout);
+        }
+        fputs("\n\n", stdout);
+    }
+    free(sorted.stacks);
+    print_leaks(stacks);
 }
 
 /* Largest first. */
@@ -125,16 +175,13 @@ static int compare_stacks(const void *a, const void *b)
     return order != 0 ? order : (left->first > right->first) - (left->first < right->first);
 }
 
-struct leak {
-    uint32_t stack; /* of the profile */
-    double objects, bytes;
-};
-
-static int compare_bytes(const void *a, const void *b)
+/* file:line:function of the caller's side of an address. */
+static void print_place(const struct perl_stacks *stacks, uint32_t location, FILE *file)
 {
-    const struct leak *left = a, *right = b;
-    int order = compare_numbers(right->bytes, left->bytes);
-    return order != 0 ? order : (left->stack > right->stack) - (left->stack < right->stack);
+    const struct perl_name *name = &stacks->names[stacks->first_name[location + 1] - 1];
+    bool named = profile_location_at(&stacks->from->profile, location)->lines > 0;
+    fprintf(file, "%s:%s", strcmp(name->place, "?") == 0 ? "??:0" : name->place,
+            named ? name->name : "unknown");
 }
 
 /* What --stacks says once more, of heaps: all stacks as they were recorded, filtered by nothing. */
@@ -170,50 +217,11 @@ static void print_leaks(const struct perl_stacks *stacks)
     free(leaks);
 }
 
-void perl_print_stacks(const struct perl_stacks *stacks)
+static int compare_bytes(const void *a, const void *b)
 {
-    struct perl_stacks sorted = perl_stacks_copy(stacks);
-    char address[20];
-    if (sorted.count > 0)
-        qsort(sorted.stacks, sorted.count, sizeof *sorted.stacks, compare_stacks);
-    fputs("Stacks:\n\n", stdout);
-    for (size_t i = 0; i < sorted.count; i++) {
-        const struct perl_stack *stack = &sorted.stacks[i];
-        printf("%-8lld ", (long long)stack->value);
-        for (uint32_t k = 0; k < stack->count; k++) {
-            uint32_t location = sorted.path[stack->first + k];
-            perl_address(sorted.from, location, k == 0 && !stack->cut, sorted.words->command,
-                         address);
-            printf("%s(%s) ", k > 0 ? "\n         " : "", address);
-            print_place(&sorted, location, stdout);
-        }
-        fputs("\n\n", stdout);
-    }
-    free(sorted.stacks);
-    print_leaks(stacks);
-}
-
-/* The names, then the profile: a file that needs no program. */
-static void print_raw_symbols(const struct perl_stacks *stacks)
-{
-    const struct profile *profile = &stacks->from->profile;
-    printf("--- symbol\nbinary=%s\n", stacks->from->program);
-    for (uint32_t i = 0; i < profile->locations.count; i++) {
-        uint32_t first = stacks->first_name[i], end = stacks->first_name[i + 1];
-        const struct profile_location *place = profile_location_at(profile, i);
-        for (unsigned back = 0; back < 2 && place->lines > 0 && place->address > 0; back++) {
-            printf("0x%0*" PRIx64, (int)stacks->from->digits, place->address - back);
-            for (uint32_t n = end; n > first; n--)
-                printf("%s%s", n < end ? "--" : " ", stacks->names[n - 1].full);
-            putchar('\n');
-        }
-    }
-    fputs("---\n", stdout);
-}
-
-static void put_word(uint64_t word)
-{
-    fwrite(&word, sizeof word, 1, stdout);
+    const struct leak *left = a, *right = b;
+    int order = compare_numbers(right->bytes, left->bytes);
+    return order != 0 ? order : (left->stack > right->stack) - (left->stack < right->stack);
 }
 
 void perl_print_raw(const struct perl_stacks *stacks)
@@ -250,71 +258,58 @@ void perl_print_raw(const struct perl_stacks *stacks)
     }
 }
 
-/* A call of callgrind's: the place and, where it is one, the place that is called. */
-struct call {
-    char *file, *function, *to_file, *to_function; /* to_file NULL: its own cost */
-    unsigned long line, to_line;
-    double value;
-};
-
-/* "file:line:function"; false: it is no such. */
-static bool split_place(char *text, char **file, unsigned long *line, char **function)
+/* The names, then the profile: a file that needs no program. */
+static void print_raw_symbols(const struct perl_stacks *stacks)
 {
-    char *colon = strchr(text, ':');
-    if (!colon || colon == text)
-        return false;
-    *colon = '\0';
-    *file = text;
-    char *end;
-    *line = strtoul(colon + 1, &end, 10);
-    if (end == colon + 1 || *end != ':')
-        return false;
-    *function = end + 1;
-    return true;
-}
-
-struct compressed {
-    struct line *names;
-    size_t count, room;
-};
-
-/* A name gets a number the first time. */
-static void print_compressed(FILE *file, const char *key, const char *name,
-                             struct compressed *known)
-{
-    if (strlen(name) <= 3) {
-        fprintf(file, "%s=%s\n", key, name);
-        return;
-    }
-    for (size_t i = 0; i < known->count; i++)
-        if (strcmp(known->names[i].text, name) == 0) {
-            fprintf(file, "%s=(%zu)\n", key, i + 1);
-            return;
+    const struct profile *profile = &stacks->from->profile;
+    printf("--- symbol\nbinary=%s\n", stacks->from->program);
+    for (uint32_t i = 0; i < profile->locations.count; i++) {
+        uint32_t first = stacks->first_name[i], end = stacks->first_name[i + 1];
+        const struct profile_location *place = profile_location_at(profile, i);
+        for (unsigned back = 0; back < 2 && place->lines > 0 && place->address > 0; back++) {
+            printf("0x%0*" PRIx64, (int)stacks->from->digits, place->address - back);
+            for (uint32_t n = end; n > first; n--)
+                printf("%s%s", n < end ? "--" : " ", stacks->names[n - 1].full);
+            putchar('\n');
         }
-    compat_reserve(&known->names, &known->room, known->count + 1, sizeof *known->names);
-    known->names[known->count++] = (struct line){.text = (char *)name};
-    fprintf(file, "%s=(%zu) %s\n", key, known->count, name);
+    }
+    fputs("---\n", stdout);
 }
 
-static int compare_calls(const void *a, const void *b)
+static void put_word(uint64_t word)
 {
-    const struct call *left = a, *right = b;
-    int order = strcmp(left->file, right->file);
-    if (order != 0)
-        return order;
-    if (left->line != right->line)
-        return left->line < right->line ? -1 : 1;
-    order = strcmp(left->function, right->function);
-    if (order != 0)
-        return order;
-    if (!left->to_file || !right->to_file)
-        return (left->to_file != NULL) - (right->to_file != NULL);
-    order = strcmp(left->to_file, right->to_file);
-    if (order != 0)
-        return order;
-    if (left->to_line != right->to_line)
-        return left->to_line < right->to_line ? -1 : 1;
-    return strcmp(left->to_function, right->to_function);
+    fwrite(&word, sizeof word, 1, stdout);
+}
+
+void perl_print_callgrind(const struct perl_stacks *stacks, FILE *file)
+{
+    size_t count, calls_count = 0;
+    struct line *lines = gather_calls(stacks, &count);
+    struct compressed files = {0}, functions = {0};
+    count = lines_add_up(lines, count);
+    struct call *calls = compat_room(NULL, count, sizeof *calls);
+    for (size_t i = 0; i < count; i++)
+        calls_count += call_of(&calls[calls_count], &lines[i]);
+    if (calls_count > 0)
+        qsort(calls, calls_count, sizeof *calls, compare_calls);
+    fputs("events: Hits\n\n", file);
+    for (size_t i = 0; i < calls_count; i++) {
+        const struct call *call = &calls[i];
+        print_compressed(file, "fl", call->file, &files);
+        print_compressed(file, "fn", call->function, &functions);
+        if (call->to_file) {
+            print_compressed(file, "cfl", call->to_file, &files);
+            print_compressed(file, "cfn", call->to_function, &functions);
+            fprintf(file, "calls=%lld %lu\n", (long long)call->value, call->to_line);
+        }
+        fprintf(file, "%lu %lld\n\n", call->line, (long long)call->value);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(lines[i].text);
+    free(lines);
+    free(calls);
+    free(files.names);
+    free(functions.names);
 }
 
 /* Each call of each stack as a line "caller -> callee". */
@@ -360,33 +355,57 @@ static bool call_of(struct call *call, struct line *line)
     return true;
 }
 
-void perl_print_callgrind(const struct perl_stacks *stacks, FILE *file)
+/* "file:line:function"; false: it is no such. */
+static bool split_place(char *text, char **file, unsigned long *line, char **function)
 {
-    size_t count, calls_count = 0;
-    struct line *lines = gather_calls(stacks, &count);
-    struct compressed files = {0}, functions = {0};
-    count = lines_add_up(lines, count);
-    struct call *calls = compat_room(NULL, count, sizeof *calls);
-    for (size_t i = 0; i < count; i++)
-        calls_count += call_of(&calls[calls_count], &lines[i]);
-    if (calls_count > 0)
-        qsort(calls, calls_count, sizeof *calls, compare_calls);
-    fputs("events: Hits\n\n", file);
-    for (size_t i = 0; i < calls_count; i++) {
-        const struct call *call = &calls[i];
-        print_compressed(file, "fl", call->file, &files);
-        print_compressed(file, "fn", call->function, &functions);
-        if (call->to_file) {
-            print_compressed(file, "cfl", call->to_file, &files);
-            print_compressed(file, "cfn", call->to_function, &functions);
-            fprintf(file, "calls=%lld %lu\n", (long long)call->value, call->to_line);
-        }
-        fprintf(file, "%lu %lld\n\n", call->line, (long long)call->value);
+    char *colon = strchr(text, ':');
+    if (!colon || colon == text)
+        return false;
+    *colon = '\0';
+    *file = text;
+    char *end;
+    *line = strtoul(colon + 1, &end, 10);
+    if (end == colon + 1 || *end != ':')
+        return false;
+    *function = end + 1;
+    return true;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct call *left = a, *right = b;
+    int order = strcmp(left->file, right->file);
+    if (order != 0)
+        return order;
+    if (left->line != right->line)
+        return left->line < right->line ? -1 : 1;
+    order = strcmp(left->function, right->function);
+    if (order != 0)
+        return order;
+    if (!left->to_file || !right->to_file)
+        return (left->to_file != NULL) - (right->to_file != NULL);
+    order = strcmp(left->to_file, right->to_file);
+    if (order != 0)
+        return order;
+    if (left->to_line != right->to_line)
+        return left->to_line < right->to_line ? -1 : 1;
+    return strcmp(left->to_function, right->to_function);
+}
+
+/* A name gets a number the first time. */
+static void print_compressed(FILE *file, const char *key, const char *name,
+                             struct compressed *known)
+{
+    if (strlen(name) <= 3) {
+        fprintf(file, "%s=%s\n", key, name);
+        return;
     }
-    for (size_t i = 0; i < count; i++)
-        free(lines[i].text);
-    free(lines);
-    free(calls);
-    free(files.names);
-    free(functions.names);
+    for (size_t i = 0; i < known->count; i++)
+        if (strcmp(known->names[i].text, name) == 0) {
+            fprintf(file, "%s=(%zu)\n", key, i + 1);
+            return;
+        }
+    compat_reserve(&known->names, &known->room, known->count + 1, sizeof *known->names);
+    known->names[known->count++] = (struct line){.text = (char *)name};
+    fprintf(file, "%s=(%zu) %s\n", key, known->count, name);
 }

@@ -30,6 +30,166 @@ struct reader {
     const char *wrong; /* the first thing that made no sense */
 };
 
+/* Hands a thing on, if nothing is wrong so far and somebody wants it. */
+#define CALL(reader, name, ...)                                       \
+    do {                                                              \
+        if ((reader)->wrong == NULL && (reader)->calls->name != NULL) \
+            (reader)->calls->name(__VA_ARGS__);                       \
+    } while (0)
+
+static const char too_large[] = "a thread's number is too large";
+
+/* Eight bytes at a time, with tables: base/crc.h is small, and captures are long. */
+struct checksums {
+    uint32_t tables[8][256];
+};
+
+static enum capture_result stop(struct capture_error *error, uint64_t offset, const char *reason,
+                                enum capture_result result);
+static void checksums_start(struct checksums *sums);
+static size_t record_size(const uint8_t *at, size_t size, const struct checksums *sums,
+                          const char **reason);
+static uint32_t checksum(const struct checksums *sums, uint32_t crc, const uint8_t *at,
+                         size_t length);
+static void read_process(struct reader *reader);
+static void read_maps(struct reader *reader);
+static void read_nodes(struct reader *reader);
+static void read_threads(struct reader *reader);
+static void read_series(struct reader *reader);
+static void read_snapshot(struct reader *reader);
+static void read_rows(struct reader *reader);
+static void read_whole(struct reader *reader);
+static void read_totals(struct reader *reader);
+static void read_allocator(struct reader *reader);
+static void read_classes(struct reader *reader);
+static void read_cpu(struct reader *reader);
+static void read_cpu_threads(struct reader *reader);
+static void read_cpu_rows(struct reader *reader);
+static void read_leaks(struct reader *reader);
+static void read_leak_rows(struct reader *reader);
+static void read_mark(struct reader *reader);
+static void read_end(struct reader *reader);
+
+static void (*const readers[])(struct reader *) = {
+    [RECORD_PROCESS] = read_process,
+    [RECORD_MAPS] = read_maps,
+    [RECORD_NODES] = read_nodes,
+    [RECORD_THREADS] = read_threads,
+    [RECORD_SERIES] = read_series,
+    [RECORD_SNAPSHOT] = read_snapshot,
+    [RECORD_ROWS] = read_rows,
+    [RECORD_WHOLE] = read_whole,
+    [RECORD_TOTALS] = read_totals,
+    [RECORD_ALLOCATOR] = read_allocator,
+    [RECORD_MARK] = read_mark,
+    [RECORD_END] = read_end,
+    [RECORD_CLASSES] = read_classes,
+    [RECORD_CPU] = read_cpu,
+    [RECORD_CPU_THREADS] = read_cpu_threads,
+    [RECORD_CPU_ROWS] = read_cpu_rows,
+    [RECORD_LEAKS] = read_leaks,
+    [RECORD_LEAK_ROWS] = read_leak_rows,
+};
+
+/* ---- the file ---- */
+
+enum capture_result capture_read(const void *bytes, size_t size, const struct capture_calls *calls,
+                                 void *context, struct capture_error *error)
+{
+    const uint8_t *file = bytes;
+    struct reader reader = {.calls = calls, .context = context, .nodes = FIRST_NODE};
+    struct checksums sums;
+    if (size < FORMAT_HEAD_SIZE || memcmp(file, FORMAT_MAGIC, sizeof FORMAT_MAGIC) != 0)
+        return stop(error, 0, "not a capture of memoir", CAPTURE_REFUSED);
+    if (format_get(file + 8, 2) != FORMAT_VERSION)
+        return stop(error, 8, "a newer memoir wrote this capture", CAPTURE_REFUSED);
+    reader.machine = (unsigned)format_get(file + 10, 2);
+    checksums_start(&sums);
+
+    size_t at = FORMAT_HEAD_SIZE;
+    while (at < size && !reader.ended) {
+        const char *reason = NULL;
+        place_at(file + at);
+        size_t length = record_size(file + at, size - at, calls->checked ? NULL : &sums, &reason);
+        if (length == 0)
+            return stop(error, at, reason, CAPTURE_TORN);
+        uint64_t type = format_get(file + at, 4);
+        reader.at = file + at + FORMAT_RECORD_HEAD;
+        reader.end = file + at + length;
+        if (!reader.started && type != RECORD_PROCESS)
+            return stop(error, at, "the first record is not the process", CAPTURE_REFUSED);
+        if (type < sizeof readers / sizeof *readers && readers[type] != NULL)
+            readers[type](&reader);
+        if (reader.wrong != NULL)
+            return stop(error, (uint64_t)(reader.at - file), reader.wrong, CAPTURE_REFUSED);
+        at += length;
+    }
+    if (!reader.ended)
+        return stop(error, at, "the capture has no end", CAPTURE_TORN);
+    if (at < size)
+        return stop(error, at, "something follows the end", CAPTURE_TORN);
+    return stop(error, at, NULL, CAPTURE_WHOLE);
+}
+
+static enum capture_result stop(struct capture_error *error, uint64_t offset, const char *reason,
+                                enum capture_result result)
+{
+    *error = (struct capture_error){offset, reason};
+    return result;
+}
+
+static void checksums_start(struct checksums *sums)
+{
+    for (unsigned i = 0; i < 256; i++) {
+        uint8_t byte = (uint8_t)i;
+        sums->tables[0][i] = ~crc_add(UINT32_MAX, &byte, 1);
+    }
+    for (unsigned k = 1; k < 8; k++)
+        for (unsigned i = 0; i < 256; i++) {
+            uint32_t before = sums->tables[k - 1][i];
+            sums->tables[k][i] = before >> 8 ^ sums->tables[0][before & 255];
+        }
+}
+
+/* A whole record at `at`? Its length, or 0 and the reason. Without `sums` it is believed. */
+static size_t record_size(const uint8_t *at, size_t size, const struct checksums *sums,
+                          const char **reason)
+{
+    if (size < FORMAT_RECORD_HEAD) {
+        *reason = "the head of a record is cut off";
+        return 0;
+    }
+    uint64_t length = format_get(at + 4, 4);
+    if (length > FORMAT_RECORD_MOST) {
+        *reason = "a record is longer than the format permits";
+        return 0;
+    }
+    if (length > size - FORMAT_RECORD_HEAD) {
+        *reason = "a record is cut off";
+        return 0;
+    }
+    if (sums != NULL &&
+        format_get(at + 8, 4) !=
+            checksum(sums, checksum(sums, 0, at, 8), at + FORMAT_RECORD_HEAD, (size_t)length)) {
+        *reason = "the checksum of a record is wrong";
+        return 0;
+    }
+    return FORMAT_RECORD_HEAD + (size_t)length;
+}
+
+static uint32_t checksum(const struct checksums *sums, uint32_t crc, const uint8_t *at,
+                         size_t length)
+{
+    uint64_t word;
+    for (crc = ~crc; length >= sizeof word; at += sizeof word, length -= sizeof word) {
+        word = format_get(at, sizeof word) ^ crc;
+        crc = 0;
+        for (unsigned i = 0; i < sizeof word; i++)
+            crc ^= sums->tables[7 - i][word >> (8 * i) & 255];
+    }
+    return crc_add(~crc, at, length);
+}
+
 /* ---- payload ---- */
 
 static bool holds(struct reader *reader, bool condition, const char *otherwise)
@@ -98,16 +258,7 @@ static struct capture_sum sum(struct reader *reader)
     return got;
 }
 
-/* Hands a thing on, if nothing is wrong so far and somebody wants it. */
-#define CALL(reader, name, ...)                                       \
-    do {                                                              \
-        if ((reader)->wrong == NULL && (reader)->calls->name != NULL) \
-            (reader)->calls->name(__VA_ARGS__);                       \
-    } while (0)
-
 /* ---- records ---- */
-
-static const char too_large[] = "a thread's number is too large";
 
 static void read_process(struct reader *reader)
 {
@@ -434,129 +585,4 @@ static void read_end(struct reader *reader)
     uint64_t time_ms = number(reader);
     reader->ended = true;
     CALL(reader, end, reader->context, time_ms);
-}
-
-static void (*const readers[])(struct reader *) = {
-    [RECORD_PROCESS] = read_process,
-    [RECORD_MAPS] = read_maps,
-    [RECORD_NODES] = read_nodes,
-    [RECORD_THREADS] = read_threads,
-    [RECORD_SERIES] = read_series,
-    [RECORD_SNAPSHOT] = read_snapshot,
-    [RECORD_ROWS] = read_rows,
-    [RECORD_WHOLE] = read_whole,
-    [RECORD_TOTALS] = read_totals,
-    [RECORD_ALLOCATOR] = read_allocator,
-    [RECORD_MARK] = read_mark,
-    [RECORD_END] = read_end,
-    [RECORD_CLASSES] = read_classes,
-    [RECORD_CPU] = read_cpu,
-    [RECORD_CPU_THREADS] = read_cpu_threads,
-    [RECORD_CPU_ROWS] = read_cpu_rows,
-    [RECORD_LEAKS] = read_leaks,
-    [RECORD_LEAK_ROWS] = read_leak_rows,
-};
-
-/* ---- the file ---- */
-
-static enum capture_result stop(struct capture_error *error, uint64_t offset, const char *reason,
-                                enum capture_result result)
-{
-    *error = (struct capture_error){offset, reason};
-    return result;
-}
-
-/* Eight bytes at a time, with tables: base/crc.h is small, and captures are long. */
-struct checksums {
-    uint32_t tables[8][256];
-};
-
-static void checksums_start(struct checksums *sums)
-{
-    for (unsigned i = 0; i < 256; i++) {
-        uint8_t byte = (uint8_t)i;
-        sums->tables[0][i] = ~crc_add(UINT32_MAX, &byte, 1);
-    }
-    for (unsigned k = 1; k < 8; k++)
-        for (unsigned i = 0; i < 256; i++) {
-            uint32_t before = sums->tables[k - 1][i];
-            sums->tables[k][i] = before >> 8 ^ sums->tables[0][before & 255];
-        }
-}
-
-static uint32_t checksum(const struct checksums *sums, uint32_t crc, const uint8_t *at,
-                         size_t length)
-{
-    uint64_t word;
-    for (crc = ~crc; length >= sizeof word; at += sizeof word, length -= sizeof word) {
-        word = format_get(at, sizeof word) ^ crc;
-        crc = 0;
-        for (unsigned i = 0; i < sizeof word; i++)
-            crc ^= sums->tables[7 - i][word >> (8 * i) & 255];
-    }
-    return crc_add(~crc, at, length);
-}
-
-/* A whole record at `at`? Its length, or 0 and the reason. Without `sums` it is believed. */
-static size_t record_size(const uint8_t *at, size_t size, const struct checksums *sums,
-                          const char **reason)
-{
-    if (size < FORMAT_RECORD_HEAD) {
-        *reason = "the head of a record is cut off";
-        return 0;
-    }
-    uint64_t length = format_get(at + 4, 4);
-    if (length > FORMAT_RECORD_MOST) {
-        *reason = "a record is longer than the format permits";
-        return 0;
-    }
-    if (length > size - FORMAT_RECORD_HEAD) {
-        *reason = "a record is cut off";
-        return 0;
-    }
-    if (sums != NULL &&
-        format_get(at + 8, 4) !=
-            checksum(sums, checksum(sums, 0, at, 8), at + FORMAT_RECORD_HEAD, (size_t)length)) {
-        *reason = "the checksum of a record is wrong";
-        return 0;
-    }
-    return FORMAT_RECORD_HEAD + (size_t)length;
-}
-
-enum capture_result capture_read(const void *bytes, size_t size, const struct capture_calls *calls,
-                                 void *context, struct capture_error *error)
-{
-    const uint8_t *file = bytes;
-    struct reader reader = {.calls = calls, .context = context, .nodes = FIRST_NODE};
-    struct checksums sums;
-    if (size < FORMAT_HEAD_SIZE || memcmp(file, FORMAT_MAGIC, sizeof FORMAT_MAGIC) != 0)
-        return stop(error, 0, "not a capture of memoir", CAPTURE_REFUSED);
-    if (format_get(file + 8, 2) != FORMAT_VERSION)
-        return stop(error, 8, "a newer memoir wrote this capture", CAPTURE_REFUSED);
-    reader.machine = (unsigned)format_get(file + 10, 2);
-    checksums_start(&sums);
-
-    size_t at = FORMAT_HEAD_SIZE;
-    while (at < size && !reader.ended) {
-        const char *reason = NULL;
-        place_at(file + at);
-        size_t length = record_size(file + at, size - at, calls->checked ? NULL : &sums, &reason);
-        if (length == 0)
-            return stop(error, at, reason, CAPTURE_TORN);
-        uint64_t type = format_get(file + at, 4);
-        reader.at = file + at + FORMAT_RECORD_HEAD;
-        reader.end = file + at + length;
-        if (!reader.started && type != RECORD_PROCESS)
-            return stop(error, at, "the first record is not the process", CAPTURE_REFUSED);
-        if (type < sizeof readers / sizeof *readers && readers[type] != NULL)
-            readers[type](&reader);
-        if (reader.wrong != NULL)
-            return stop(error, (uint64_t)(reader.at - file), reader.wrong, CAPTURE_REFUSED);
-        at += length;
-    }
-    if (!reader.ended)
-        return stop(error, at, "the capture has no end", CAPTURE_TORN);
-    if (at < size)
-        return stop(error, at, "something follows the end", CAPTURE_TORN);
-    return stop(error, at, NULL, CAPTURE_WHOLE);
 }

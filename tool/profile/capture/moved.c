@@ -12,49 +12,11 @@ struct range {
     uint64_t start, end;
 };
 
-/* Whether two are the same file, by build id where both have one, else by name. Code that
- * was generated at run time has no file, and is left out. */
-static bool is_same(const struct profile *profile, const struct moved *a, const struct moved *b)
-{
-    if (a->build_id != 0 && b->build_id != 0)
-        return a->build_id == b->build_id;
-    return strcmp(name_base(profile_text(profile, a->path)),
-                  name_base(profile_text(profile, b->path))) == 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const struct moved *left = a, *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
-}
-
-/* Places that two different files of the sorted `all` have had. */
+static int compare(const void *a, const void *b);
 static void ranges_find(struct list *ranges, struct profile *profile, const struct moved *all,
-                        size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = i + 1; k < count && all[k].start < all[i].end; k++) {
-            struct range both = {all[k].start, all[k].end < all[i].end ? all[k].end : all[i].end};
-            if (both.start >= both.end || is_same(profile, &all[i], &all[k]))
-                continue;
-            struct range *range = profile_list_add(profile, ranges, sizeof *range);
-            if (range)
-                *range = both;
-        }
-}
-
-static void locations_mark(struct profile *profile, const struct list *ranges)
-{
-    const struct range *range = ranges->items;
-    struct profile_location *locations = profile->locations.items;
-    for (size_t i = 0; i < profile->locations.count && ranges->count > 0; i++) {
-        uint64_t code = locations[i].address;
-        code -= code > 0 && !(locations[i].flags & LOCATION_EXACT);
-        for (size_t k = 0; k < ranges->count; k++)
-            if (range[k].start <= code && code < range[k].end)
-                locations[i].flags |= LOCATION_GUESS;
-    }
-}
+                        size_t count);
+static bool is_same(const struct profile *profile, const struct moved *a, const struct moved *b);
+static void locations_mark(struct profile *profile, const struct list *ranges);
 
 void moved_mark(struct profile *profile, const struct moved *moved, size_t count)
 {
@@ -79,4 +41,48 @@ void moved_mark(struct profile *profile, const struct moved *moved, size_t count
     locations_mark(profile, &ranges);
     free(all);
     free(ranges.items);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct moved *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Places that two different files of the sorted `all` have had. */
+static void ranges_find(struct list *ranges, struct profile *profile, const struct moved *all,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count && all[k].start < all[i].end; k++) {
+            struct range both = {all[k].start, all[k].end < all[i].end ? all[k].end : all[i].end};
+            if (both.start >= both.end || is_same(profile, &all[i], &all[k]))
+                continue;
+            struct range *range = profile_list_add(profile, ranges, sizeof *range);
+            if (range)
+                *range = both;
+        }
+}
+
+/* Whether two are the same file, by build id where both have one, else by name. Code that
+ * was generated at run time has no file, and is left out. */
+static bool is_same(const struct profile *profile, const struct moved *a, const struct moved *b)
+{
+    if (a->build_id != 0 && b->build_id != 0)
+        return a->build_id == b->build_id;
+    return strcmp(name_base(profile_text(profile, a->path)),
+                  name_base(profile_text(profile, b->path))) == 0;
+}
+
+static void locations_mark(struct profile *profile, const struct list *ranges)
+{
+    const struct range *range = ranges->items;
+    struct profile_location *locations = profile->locations.items;
+    for (size_t i = 0; i < profile->locations.count && ranges->count > 0; i++) {
+        uint64_t code = locations[i].address;
+        code -= code > 0 && !(locations[i].flags & LOCATION_EXACT);
+        for (size_t k = 0; k < ranges->count; k++)
+            if (range[k].start <= code && code < range[k].end)
+                locations[i].flags |= LOCATION_GUESS;
+    }
 }

@@ -34,6 +34,119 @@ struct writing {
     bool started, ended;
 };
 
+static void write_old(struct writing *it, const char *old, size_t size);
+static void old_process(void *context, const struct capture_process *process);
+static void old_node(void *context, uint32_t node, uint32_t caller, uint64_t pc);
+static void old_point(void *context, const struct capture_point *point);
+static void old_snapshot(void *context, const struct capture_snapshot *snapshot);
+static void old_end(void *context, uint64_t time_ms);
+static void write_head(struct writing *it);
+static void append(struct writing *it, const void *bytes, size_t length);
+static void end_record(struct writing *it);
+static void record_write(struct writing *it, uint32_t type, const void *payload, size_t length);
+static void write_log(struct writing *it, bool old);
+static void write_nodes(struct writing *it, uint64_t end);
+static bool log_wanted(const struct writing *it, uint32_t type, bool old);
+static void write_process(struct writing *it);
+static void write_lives(struct writing *it, const struct capture_row *row, unsigned lives);
+static void write_snapshot(struct writing *it);
+static void write_cpu(struct writing *it, uint64_t last_ms);
+static void write_cpu_threads(struct writing *it, uint64_t last_ms);
+static void thread_name(const struct writing *it, uint32_t tid, char name[16]);
+static bool cpu_row_read(const struct writing *it, uint32_t number, struct recorder_cpu_row *row);
+
+/* ---- an earlier part ---- */
+
+char *recorder_capture(const char *bytes, size_t size, const char *old, size_t old_size,
+                       size_t *made, const char **reason)
+{
+    struct writing *it = calloc(1, sizeof *it);
+    *reason = "memory is out";
+    if (it == NULL)
+        return NULL;
+    it->nodes = FIRST_NODE;
+    char *capture = NULL;
+    if (!recorder_sheets_open(&it->sheets, bytes, size, reason))
+        goto done;
+    *reason = "memory is out";
+    if (!recorder_numbers_make(&it->numbers, &it->sheets))
+        goto done;
+    write_old(it, old, old_size);
+    if (!it->started)
+        write_head(it);
+    if (!it->ended) {
+        write_log(it, it->started);
+        write_snapshot(it);
+    }
+    if (!it->failed) {
+        capture = it->bytes;
+        *made = it->used;
+        *reason = NULL;
+    } else {
+        free(it->bytes);
+    }
+done:
+    free(it->numbers.rows);
+    free(it);
+    return capture;
+}
+
+static void write_old(struct writing *it, const char *old, size_t size)
+{
+    static const struct capture_calls calls = {.process = old_process,
+                                               .node = old_node,
+                                               .point = old_point,
+                                               .snapshot = old_snapshot,
+                                               .end = old_end};
+    struct capture_error wrong;
+    if (old == NULL || capture_read(old, size, &calls, it, &wrong) == CAPTURE_REFUSED ||
+        !it->started) {
+        it->started = it->ended = false;
+        it->nodes = FIRST_NODE;
+        it->series_ms = it->snapshots = 0;
+        return;
+    }
+    append(it, old, wrong.offset < size ? (size_t)wrong.offset : size);
+}
+
+static void old_process(void *context, const struct capture_process *process)
+{
+    ((struct writing *)context)->started = true;
+    (void)process;
+}
+
+static void old_node(void *context, uint32_t node, uint32_t caller, uint64_t pc)
+{
+    (void)caller;
+    (void)pc;
+    ((struct writing *)context)->nodes = node + 1;
+}
+
+static void old_point(void *context, const struct capture_point *point)
+{
+    ((struct writing *)context)->series_ms = point->time_ms;
+}
+
+static void old_snapshot(void *context, const struct capture_snapshot *snapshot)
+{
+    ((struct writing *)context)->snapshots = snapshot->number + 1;
+}
+
+static void old_end(void *context, uint64_t time_ms)
+{
+    (void)time_ms;
+    ((struct writing *)context)->ended = true;
+}
+
+static void write_head(struct writing *it)
+{
+    uint8_t head[FORMAT_HEAD_SIZE] = {0};
+    memcpy(head, FORMAT_MAGIC, sizeof FORMAT_MAGIC);
+    format_put(head + 8, FORMAT_VERSION, 2);
+    format_put(head + 10, it->sheets.head.machine, 2);
+    append(it, head, sizeof head);
+}
+
 /* ---- records ---- */
 
 static void append(struct writing *it, const void *bytes, size_t length)
@@ -47,23 +160,6 @@ static void append(struct writing *it, const void *bytes, size_t length)
     it->used += length;
 }
 
-static void record_write(struct writing *it, uint32_t type, const void *payload, size_t length)
-{
-    uint8_t head[FORMAT_RECORD_HEAD];
-    format_put(head, type, 4);
-    format_put(head + 4, length, 4);
-    format_put(head + 8, crc_add(crc_add(0, head, 8), payload, length), 4);
-    append(it, head, sizeof head);
-    append(it, payload, length);
-}
-
-static void end_record(struct writing *it)
-{
-    if (it->type != 0)
-        record_write(it, it->type, it->payload, it->length);
-    it->type = 0;
-}
-
 /* True if it is a new one. */
 static bool begin_record(struct writing *it, uint32_t type)
 {
@@ -73,6 +169,23 @@ static bool begin_record(struct writing *it, uint32_t type)
     it->type = type;
     it->length = 0;
     return true;
+}
+
+static void end_record(struct writing *it)
+{
+    if (it->type != 0)
+        record_write(it, it->type, it->payload, it->length);
+    it->type = 0;
+}
+
+static void record_write(struct writing *it, uint32_t type, const void *payload, size_t length)
+{
+    uint8_t head[FORMAT_RECORD_HEAD];
+    format_put(head, type, 4);
+    format_put(head + 4, length, 4);
+    format_put(head + 8, crc_add(crc_add(0, head, 8), payload, length), 4);
+    append(it, head, sizeof head);
+    append(it, payload, length);
 }
 
 static void put(struct writing *it, uint64_t value)
@@ -101,61 +214,6 @@ static void put_sum(struct writing *it, const struct capture_sum *sum)
 
 /* ---- what is in the file ---- */
 
-/* Nodes below `end`. One that is missing has an address that is nobody's. */
-static void write_nodes(struct writing *it, uint64_t end)
-{
-    uint32_t there = recorder_rows(&it->sheets, SHEET_NODES);
-    uint64_t before = 0;
-    for (; it->nodes < end && it->nodes < there; it->nodes++) {
-        struct recorder_node node = {0};
-        recorder_row(&it->sheets, SHEET_NODES, it->nodes, &node);
-        if (node.pc == 0 || node.caller >= it->nodes)
-            node = (struct recorder_node){.pc = 1};
-        if (begin_record(it, RECORD_NODES)) {
-            put(it, it->nodes);
-            before = 0;
-        }
-        put(it, it->nodes - node.caller);
-        put_change(it, before, node.pc);
-        before = node.pc;
-    }
-    end_record(it);
-}
-
-/* All behind the last node are empty. */
-static uint32_t nodes_end(const struct recorder_sheets *sheets)
-{
-    uint32_t end = recorder_rows(sheets, SHEET_NODES);
-    struct recorder_node node;
-    while (end > 0 && (!recorder_row(sheets, SHEET_NODES, end - 1, &node) || node.pc == 0))
-        end--;
-    return end;
-}
-
-/* Where the process was killed before its file had this. */
-static void write_process(struct writing *it)
-{
-    const struct recorder_head *head = &it->sheets.head;
-    enum { PAGE = 4096, TEXTS = 4 };
-    begin_record(it, RECORD_PROCESS);
-    put(it, head->pid);
-    put(it, PAGE);
-    put(it, format_fold(head->rate));
-    put(it, head->start_ms);
-    put(it, head->start_wall_ns);
-    for (unsigned i = 0; i < TEXTS; i++)
-        put(it, 0);
-    end_record(it);
-}
-
-/* Marks are in the process's own capture, if there is one. */
-static bool log_wanted(const struct writing *it, uint32_t type, bool old)
-{
-    if (type == RECORD_PROCESS)
-        return !it->started;
-    return it->started && (type == RECORD_MAPS || (type == RECORD_MARK && !old));
-}
-
 static void write_log(struct writing *it, bool old)
 {
     static _Thread_local uint8_t payload[FORMAT_RECORD_MOST];
@@ -181,6 +239,51 @@ static void write_log(struct writing *it, bool old)
     it->started = true;
 }
 
+/* Nodes below `end`. One that is missing has an address that is nobody's. */
+static void write_nodes(struct writing *it, uint64_t end)
+{
+    uint32_t there = recorder_rows(&it->sheets, SHEET_NODES);
+    uint64_t before = 0;
+    for (; it->nodes < end && it->nodes < there; it->nodes++) {
+        struct recorder_node node = {0};
+        recorder_row(&it->sheets, SHEET_NODES, it->nodes, &node);
+        if (node.pc == 0 || node.caller >= it->nodes)
+            node = (struct recorder_node){.pc = 1};
+        if (begin_record(it, RECORD_NODES)) {
+            put(it, it->nodes);
+            before = 0;
+        }
+        put(it, it->nodes - node.caller);
+        put_change(it, before, node.pc);
+        before = node.pc;
+    }
+    end_record(it);
+}
+
+/* Marks are in the process's own capture, if there is one. */
+static bool log_wanted(const struct writing *it, uint32_t type, bool old)
+{
+    if (type == RECORD_PROCESS)
+        return !it->started;
+    return it->started && (type == RECORD_MAPS || (type == RECORD_MARK && !old));
+}
+
+/* Where the process was killed before its file had this. */
+static void write_process(struct writing *it)
+{
+    const struct recorder_head *head = &it->sheets.head;
+    enum { PAGE = 4096, TEXTS = 4 };
+    begin_record(it, RECORD_PROCESS);
+    put(it, head->pid);
+    put(it, PAGE);
+    put(it, format_fold(head->rate));
+    put(it, head->start_ms);
+    put(it, head->start_wall_ns);
+    for (unsigned i = 0; i < TEXTS; i++)
+        put(it, 0);
+    end_record(it);
+}
+
 static void write_threads(struct writing *it)
 {
     struct recorder_thread thread;
@@ -200,6 +303,16 @@ static void write_threads(struct writing *it)
     end_record(it);
 }
 
+/* All behind the last node are empty. */
+static uint32_t nodes_end(const struct recorder_sheets *sheets)
+{
+    uint32_t end = recorder_rows(sheets, SHEET_NODES);
+    struct recorder_node node;
+    while (end > 0 && (!recorder_row(sheets, SHEET_NODES, end - 1, &node) || node.pc == 0))
+        end--;
+    return end;
+}
+
 static void write_classes(struct writing *it)
 {
     for (unsigned i = 1; i < RECORDER_CLASSES; i++) {
@@ -215,14 +328,6 @@ static void write_classes(struct writing *it)
         }
     }
     end_record(it);
-}
-
-static void write_lives(struct writing *it, const struct capture_row *row, unsigned lives)
-{
-    put(it, lives);
-    for (unsigned i = 0; i < FORMAT_LIVES; i++)
-        if (row->lives[i] != 0)
-            put(it, row->lives[i]);
 }
 
 static void write_row(struct writing *it, const struct capture_row *row)
@@ -263,6 +368,14 @@ static void write_row(struct writing *it, const struct capture_row *row)
         write_lives(it, row, lives);
     if (flags & ROW_AGAIN)
         put(it, row->again);
+}
+
+static void write_lives(struct writing *it, const struct capture_row *row, unsigned lives)
+{
+    put(it, lives);
+    for (unsigned i = 0; i < FORMAT_LIVES; i++)
+        if (row->lives[i] != 0)
+            put(it, row->lives[i]);
 }
 
 static void write_series(struct writing *it)
@@ -326,44 +439,36 @@ static void write_allocator(struct writing *it)
 
 /* ---- the CPU profile ---- */
 
-static bool cpu_row_read(const struct writing *it, uint32_t number, struct recorder_cpu_row *row)
+static void write_snapshot(struct writing *it)
 {
-    return recorder_row(&it->sheets, SHEET_CPU_ROWS, number, row) && row->key != 0 &&
-           row->samples != 0 && (uint32_t)row->key - 1 < it->nodes;
-}
-
-/* The name that the heap's profile has for the same thread. */
-static void thread_name(const struct writing *it, uint32_t tid, char name[16])
-{
-    struct recorder_thread thread;
-    uint32_t rows = recorder_rows(&it->sheets, SHEET_THREADS);
-    for (uint32_t number = 0; number < rows && name[0] == '\0'; number++)
-        if (recorder_row(&it->sheets, SHEET_THREADS, number, &thread) && thread.tid == tid &&
-            thread.state == RECORDER_THREAD_LIVES)
-            memcpy(name, thread.name, sizeof thread.name);
-}
-
-static void write_cpu_threads(struct writing *it, uint64_t last_ms)
-{
-    struct recorder_cpu_thread thread;
-    uint32_t rows = recorder_rows(&it->sheets, SHEET_CPU_THREADS);
-    for (uint32_t number = 1; number < rows; number++) {
-        if (!recorder_row(&it->sheets, SHEET_CPU_THREADS, number, &thread) ||
-            thread.state == RECORDER_THREAD_NONE)
-            continue;
-        bool lives = thread.state == RECORDER_THREAD_LIVES;
-        thread_name(it, thread.tid, thread.name);
-        begin_record(it, RECORD_CPU_THREADS);
-        put(it, number);
-        put(it, thread.tid);
-        put(it, lives ? THREAD_ALIVE : 0);
-        put(it, thread.since_ms);
-        put(it, lives ? last_ms : thread.until_ms);
-        put(it, thread.ns); /* its own clock can't be asked any more */
-        put(it, thread.ns);
-        put(it, thread.samples);
-        put_text(it, thread.name, strnlen(thread.name, sizeof thread.name));
-    }
+    static const char killed[] = RECORDER_KILLED, exiting[] = "Exiting";
+    const struct recorder_head *head = &it->sheets.head;
+    uint64_t last = head->last_ms > head->start_ms ? head->last_ms - head->start_ms : 0;
+    begin_record(it, RECORD_SNAPSHOT);
+    put(it, it->snapshots);
+    put(it, head->start_ms + last);
+    put(it, head->start_wall_ns + last * 1000000);
+    put(it, format_fold(head->rate));
+    if (head->state & RECORDER_ENDED)
+        put_text(it, exiting, sizeof exiting - 1);
+    else
+        put_text(it, killed, sizeof killed - 1);
+    end_record(it);
+    write_threads(it);
+    write_nodes(it, nodes_end(&it->sheets));
+    write_classes(it);
+    for (size_t i = 0; i < it->numbers.row_count; i++)
+        write_row(it, &it->numbers.rows[i]);
+    end_record(it);
+    write_series(it);
+    write_totals(it);
+    write_allocator(it);
+    write_cpu(it, head->start_ms + last);
+    begin_record(it, RECORD_WHOLE);
+    put(it, it->numbers.row_count);
+    end_record(it);
+    begin_record(it, RECORD_END);
+    put(it, head->start_ms + last);
     end_record(it);
 }
 
@@ -411,127 +516,43 @@ static void write_cpu(struct writing *it, uint64_t last_ms)
     end_record(it);
 }
 
-static void write_snapshot(struct writing *it)
+static void write_cpu_threads(struct writing *it, uint64_t last_ms)
 {
-    static const char killed[] = RECORDER_KILLED, exiting[] = "Exiting";
-    const struct recorder_head *head = &it->sheets.head;
-    uint64_t last = head->last_ms > head->start_ms ? head->last_ms - head->start_ms : 0;
-    begin_record(it, RECORD_SNAPSHOT);
-    put(it, it->snapshots);
-    put(it, head->start_ms + last);
-    put(it, head->start_wall_ns + last * 1000000);
-    put(it, format_fold(head->rate));
-    if (head->state & RECORDER_ENDED)
-        put_text(it, exiting, sizeof exiting - 1);
-    else
-        put_text(it, killed, sizeof killed - 1);
-    end_record(it);
-    write_threads(it);
-    write_nodes(it, nodes_end(&it->sheets));
-    write_classes(it);
-    for (size_t i = 0; i < it->numbers.row_count; i++)
-        write_row(it, &it->numbers.rows[i]);
-    end_record(it);
-    write_series(it);
-    write_totals(it);
-    write_allocator(it);
-    write_cpu(it, head->start_ms + last);
-    begin_record(it, RECORD_WHOLE);
-    put(it, it->numbers.row_count);
-    end_record(it);
-    begin_record(it, RECORD_END);
-    put(it, head->start_ms + last);
-    end_record(it);
-}
-
-/* ---- an earlier part ---- */
-
-static void old_process(void *context, const struct capture_process *process)
-{
-    ((struct writing *)context)->started = true;
-    (void)process;
-}
-
-static void old_node(void *context, uint32_t node, uint32_t caller, uint64_t pc)
-{
-    (void)caller;
-    (void)pc;
-    ((struct writing *)context)->nodes = node + 1;
-}
-
-static void old_point(void *context, const struct capture_point *point)
-{
-    ((struct writing *)context)->series_ms = point->time_ms;
-}
-
-static void old_snapshot(void *context, const struct capture_snapshot *snapshot)
-{
-    ((struct writing *)context)->snapshots = snapshot->number + 1;
-}
-
-static void old_end(void *context, uint64_t time_ms)
-{
-    (void)time_ms;
-    ((struct writing *)context)->ended = true;
-}
-
-static void write_old(struct writing *it, const char *old, size_t size)
-{
-    static const struct capture_calls calls = {.process = old_process,
-                                               .node = old_node,
-                                               .point = old_point,
-                                               .snapshot = old_snapshot,
-                                               .end = old_end};
-    struct capture_error wrong;
-    if (old == NULL || capture_read(old, size, &calls, it, &wrong) == CAPTURE_REFUSED ||
-        !it->started) {
-        it->started = it->ended = false;
-        it->nodes = FIRST_NODE;
-        it->series_ms = it->snapshots = 0;
-        return;
+    struct recorder_cpu_thread thread;
+    uint32_t rows = recorder_rows(&it->sheets, SHEET_CPU_THREADS);
+    for (uint32_t number = 1; number < rows; number++) {
+        if (!recorder_row(&it->sheets, SHEET_CPU_THREADS, number, &thread) ||
+            thread.state == RECORDER_THREAD_NONE)
+            continue;
+        bool lives = thread.state == RECORDER_THREAD_LIVES;
+        thread_name(it, thread.tid, thread.name);
+        begin_record(it, RECORD_CPU_THREADS);
+        put(it, number);
+        put(it, thread.tid);
+        put(it, lives ? THREAD_ALIVE : 0);
+        put(it, thread.since_ms);
+        put(it, lives ? last_ms : thread.until_ms);
+        put(it, thread.ns); /* its own clock can't be asked any more */
+        put(it, thread.ns);
+        put(it, thread.samples);
+        put_text(it, thread.name, strnlen(thread.name, sizeof thread.name));
     }
-    append(it, old, wrong.offset < size ? (size_t)wrong.offset : size);
+    end_record(it);
 }
 
-static void write_head(struct writing *it)
+/* The name that the heap's profile has for the same thread. */
+static void thread_name(const struct writing *it, uint32_t tid, char name[16])
 {
-    uint8_t head[FORMAT_HEAD_SIZE] = {0};
-    memcpy(head, FORMAT_MAGIC, sizeof FORMAT_MAGIC);
-    format_put(head + 8, FORMAT_VERSION, 2);
-    format_put(head + 10, it->sheets.head.machine, 2);
-    append(it, head, sizeof head);
+    struct recorder_thread thread;
+    uint32_t rows = recorder_rows(&it->sheets, SHEET_THREADS);
+    for (uint32_t number = 0; number < rows && name[0] == '\0'; number++)
+        if (recorder_row(&it->sheets, SHEET_THREADS, number, &thread) && thread.tid == tid &&
+            thread.state == RECORDER_THREAD_LIVES)
+            memcpy(name, thread.name, sizeof thread.name);
 }
 
-char *recorder_capture(const char *bytes, size_t size, const char *old, size_t old_size,
-                       size_t *made, const char **reason)
+static bool cpu_row_read(const struct writing *it, uint32_t number, struct recorder_cpu_row *row)
 {
-    struct writing *it = calloc(1, sizeof *it);
-    *reason = "memory is out";
-    if (it == NULL)
-        return NULL;
-    it->nodes = FIRST_NODE;
-    char *capture = NULL;
-    if (!recorder_sheets_open(&it->sheets, bytes, size, reason))
-        goto done;
-    *reason = "memory is out";
-    if (!recorder_numbers_make(&it->numbers, &it->sheets))
-        goto done;
-    write_old(it, old, old_size);
-    if (!it->started)
-        write_head(it);
-    if (!it->ended) {
-        write_log(it, it->started);
-        write_snapshot(it);
-    }
-    if (!it->failed) {
-        capture = it->bytes;
-        *made = it->used;
-        *reason = NULL;
-    } else {
-        free(it->bytes);
-    }
-done:
-    free(it->numbers.rows);
-    free(it);
-    return capture;
+    return recorder_row(&it->sheets, SHEET_CPU_ROWS, number, row) && row->key != 0 &&
+           row->samples != 0 && (uint32_t)row->key - 1 < it->nodes;
 }

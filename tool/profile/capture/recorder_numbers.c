@@ -20,6 +20,143 @@ struct making {
     uint64_t peak_bytes; /* of the sites, times their weights */
 };
 
+static void peak_now(struct making *making);
+static void recorded_add(struct making *making);
+static bool all_recorded(const struct making *making);
+static void totals_make(struct making *making);
+static void sum_count(struct capture_sum *to, const struct capture_count *count);
+static uint64_t least(uint64_t a, uint64_t b);
+static unsigned class_at(const struct making *making, uint64_t size);
+static uint64_t largest(uint64_t a, uint64_t b);
+static void classes_make(struct making *making);
+static void count_add(struct making *making, const struct recorder_heap *heap);
+static void live_make(struct capture_count *allocated, struct capture_count *live);
+static bool rows_make(struct making *making);
+static bool site_read(const struct recorder_sheets *sheets, uint32_t id,
+                      struct recorder_site *site);
+static bool row_make(const struct recorder_sheets *sheets, const struct recorder_site *site,
+                     struct capture_row *row);
+static struct capture_sum sum_of(const struct recorder_sum *sum);
+static struct capture_sum sum_least(struct capture_sum a, const struct capture_sum *b);
+static double weight_of(const struct capture_row *row);
+static int row_order(const void *left, const void *right);
+
+/* ---- both ---- */
+
+bool recorder_numbers_make(struct recorder_numbers *numbers, const struct recorder_sheets *sheets)
+{
+    struct making making = {.sheets = sheets,
+                            .numbers = numbers,
+                            .peak = &sheets->head.peaks[sheets->head.peak_now & 1]};
+    *numbers = (struct recorder_numbers){0};
+    if (!rows_make(&making))
+        return false;
+    classes_make(&making);
+    recorded_add(&making);
+    peak_now(&making);
+    totals_make(&making);
+    return true;
+}
+
+/* The last moment may be the peak, and nobody had looked. */
+static void peak_now(struct making *making)
+{
+    struct recorder_numbers *numbers = making->numbers;
+    uint64_t live = 0;
+    numbers->totals.peak_ms = making->peak->time_ms;
+    for (unsigned i = 1; i <= LARGE; i++)
+        live += numbers->classes[i].live.bytes;
+    if (live <= making->peak_bytes)
+        return;
+    numbers->totals.peak_ms = making->sheets->head.last_ms;
+    for (unsigned i = 1; i <= LARGE; i++)
+        numbers->classes[i].peak = numbers->classes[i].live;
+    for (size_t i = 0; i < numbers->row_count; i++)
+        numbers->rows[i].peak = numbers->rows[i].live;
+}
+
+/* What was recorded is there, whether its thread had counted it or not. */
+static void recorded_add(struct making *making)
+{
+    struct capture_count seen[RECORDER_CLASSES][3] = {{{0, 0}}};
+    double peak = 0;
+    struct capture_totals *totals = &making->numbers->totals;
+    for (size_t i = 0; i < making->numbers->row_count; i++) {
+        const struct capture_row *row = &making->numbers->rows[i];
+        const struct capture_sum *sums[] = {&row->allocated, &row->live, &row->peak};
+        unsigned class = class_at(making, row->size);
+        for (unsigned k = 0; k < COUNT_OF(sums); k++) {
+            seen[class][k].blocks += sums[k]->objects;
+            seen[class][k].bytes += sums[k]->usable;
+        }
+        peak += (double)row->peak.usable * row->weight;
+        totals->seen_live += row->live.objects;
+        totals->seen_allocated += row->allocated.objects;
+    }
+    bool all = all_recorded(making);
+    bool in_sites = making->peak->in_sites != 0 && peak >= (double)making->peak->bytes;
+    making->peak_bytes = 0;
+    for (unsigned i = 1; i <= LARGE; i++) {
+        struct capture_class *class = &making->numbers->classes[i];
+        struct capture_count *sums[] = {&class->allocated, &class->live, &class->peak};
+        if (all) {
+            class->allocated = seen[i][0];
+            class->live = seen[i][1];
+        }
+        if (in_sites)
+            class->peak = seen[i][2];
+        for (unsigned k = 0; k < COUNT_OF(sums); k++) {
+            sums[k]->blocks = largest(sums[k]->blocks, seen[i][k].blocks);
+            sums[k]->bytes = largest(sums[k]->bytes, seen[i][k].bytes);
+        }
+        class->live.blocks = least(class->live.blocks, class->allocated.blocks);
+        class->live.bytes = least(class->live.bytes, class->allocated.bytes);
+        making->peak_bytes += class->peak.bytes;
+    }
+}
+
+/* Every block was recorded since the start: the sites are up to date at each call, the counters
+ * are not. */
+static bool all_recorded(const struct making *making)
+{
+    const struct recorder_head *head = &making->sheets->head;
+    for (unsigned i = 1; i < RECORDER_RATES; i++)
+        if (head->rates[i] != 0)
+            return false;
+    return head->rate == 0 && (head->covered & 1) != 0 && head->lost == 0 &&
+           !(head->state & RECORDER_FULL);
+}
+
+static void totals_make(struct making *making)
+{
+    const struct recorder_head *head = &making->sheets->head;
+    struct recorder_numbers *numbers = making->numbers;
+    struct capture_totals *totals = &numbers->totals;
+    for (unsigned i = 1; i <= LARGE; i++) {
+        struct capture_class *class = &numbers->classes[i];
+        class->peak.blocks = least(class->peak.blocks, class->allocated.blocks);
+        class->peak.bytes = least(class->peak.bytes, class->allocated.bytes);
+        sum_count(&totals->live, &class->live);
+        sum_count(&totals->allocated, &class->allocated);
+        sum_count(&totals->peak, &class->peak);
+    }
+    totals->lost = head->lost;
+    totals->refused = head->refused;
+    totals->covered = head->covered & 1;
+    totals->off_ms = head->off_ms;
+    numbers->allocs = totals->allocated.objects;
+    numbers->frees = totals->allocated.objects - totals->live.objects;
+    numbers->alloc_bytes = totals->allocated.usable;
+    numbers->free_bytes = totals->allocated.usable - totals->live.usable;
+}
+
+static void sum_count(struct capture_sum *to, const struct capture_count *count)
+{
+    to->objects += count->blocks;
+    to->usable += count->bytes;
+    to->requested += count->bytes; /* what was asked for is not known of all */
+}
+
 static uint64_t less(uint64_t all, uint64_t part)
 {
     return all > part ? all - part : 0;
@@ -28,11 +165,6 @@ static uint64_t less(uint64_t all, uint64_t part)
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
-}
-
-static uint64_t largest(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 /* The place of a size among the classes; LARGE if it has none. */
@@ -45,7 +177,34 @@ static unsigned class_at(const struct making *making, uint64_t size)
     return LARGE;
 }
 
+static uint64_t largest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- counters ---- */
+
+static void classes_make(struct making *making)
+{
+    const struct recorder_head *head = &making->sheets->head;
+    uint32_t rows = recorder_rows(making->sheets, SHEET_HEAPS);
+    for (uint32_t i = 0; i < rows; i++) {
+        struct recorder_heap heap;
+        if (recorder_row(making->sheets, SHEET_HEAPS, i, &heap))
+            count_add(making, &heap);
+    }
+    for (unsigned i = 1; i <= LARGE; i++) {
+        struct capture_class *class = &making->numbers->classes[i];
+        class->size = i < LARGE && i < head->class_count ? head->mark_sizes[i] : 0;
+        if (i < LARGE) {
+            class->allocated.bytes = class->allocated.blocks * class->size;
+            class->live.bytes = class->live.blocks * class->size;
+        }
+        live_make(&class->allocated, &class->live);
+        class->peak =
+            (struct capture_count){making->peak->classes[i].blocks, making->peak->classes[i].bytes};
+    }
+}
 
 static void count_add(struct making *making, const struct recorder_heap *heap)
 {
@@ -74,46 +233,23 @@ static void live_make(struct capture_count *allocated, struct capture_count *liv
     live->bytes = allocated->bytes - live->bytes;
 }
 
-static void classes_make(struct making *making)
-{
-    const struct recorder_head *head = &making->sheets->head;
-    uint32_t rows = recorder_rows(making->sheets, SHEET_HEAPS);
-    for (uint32_t i = 0; i < rows; i++) {
-        struct recorder_heap heap;
-        if (recorder_row(making->sheets, SHEET_HEAPS, i, &heap))
-            count_add(making, &heap);
-    }
-    for (unsigned i = 1; i <= LARGE; i++) {
-        struct capture_class *class = &making->numbers->classes[i];
-        class->size = i < LARGE && i < head->class_count ? head->mark_sizes[i] : 0;
-        if (i < LARGE) {
-            class->allocated.bytes = class->allocated.blocks * class->size;
-            class->live.bytes = class->live.blocks * class->size;
-        }
-        live_make(&class->allocated, &class->live);
-        class->peak =
-            (struct capture_count){making->peak->classes[i].blocks, making->peak->classes[i].bytes};
-    }
-}
-
 /* ---- sites ---- */
 
-static struct capture_sum sum_of(const struct recorder_sum *sum)
+static bool rows_make(struct making *making)
 {
-    return (struct capture_sum){sum->objects, sum->requested, sum->usable};
-}
-
-static struct capture_sum sum_least(struct capture_sum a, const struct capture_sum *b)
-{
-    return (struct capture_sum){least(a.objects, b->objects), least(a.requested, b->requested),
-                                least(a.usable, b->usable)};
-}
-
-static double weight_of(const struct capture_row *row)
-{
-    double mean = (double)row->allocated.usable / (double)row->allocated.objects;
-    double picked = row->rate > 0 ? -expm1(-mean / (double)row->rate) : 1;
-    return picked > 0 ? 1 / picked : 1;
+    struct recorder_numbers *numbers = making->numbers;
+    uint32_t sites = recorder_rows(making->sheets, SHEET_SITES);
+    numbers->rows = malloc((sites + (size_t)1) * sizeof *numbers->rows);
+    if (numbers->rows == NULL)
+        return false;
+    for (uint32_t id = 1; id < sites; id++) {
+        struct recorder_site site;
+        if (site_read(making->sheets, id, &site) &&
+            row_make(making->sheets, &site, &numbers->rows[numbers->row_count]))
+            numbers->row_count++;
+    }
+    qsort(numbers->rows, numbers->row_count, sizeof *numbers->rows, row_order);
+    return true;
 }
 
 /* As it was before counts began to move, if that was not done. */
@@ -165,141 +301,26 @@ static bool row_make(const struct recorder_sheets *sheets, const struct recorder
     return true;
 }
 
+static struct capture_sum sum_of(const struct recorder_sum *sum)
+{
+    return (struct capture_sum){sum->objects, sum->requested, sum->usable};
+}
+
+static struct capture_sum sum_least(struct capture_sum a, const struct capture_sum *b)
+{
+    return (struct capture_sum){least(a.objects, b->objects), least(a.requested, b->requested),
+                                least(a.usable, b->usable)};
+}
+
+static double weight_of(const struct capture_row *row)
+{
+    double mean = (double)row->allocated.usable / (double)row->allocated.objects;
+    double picked = row->rate > 0 ? -expm1(-mean / (double)row->rate) : 1;
+    return picked > 0 ? 1 / picked : 1;
+}
+
 static int row_order(const void *left, const void *right)
 {
     const struct capture_row *a = left, *b = right;
     return (a->stack > b->stack) - (a->stack < b->stack);
-}
-
-static bool rows_make(struct making *making)
-{
-    struct recorder_numbers *numbers = making->numbers;
-    uint32_t sites = recorder_rows(making->sheets, SHEET_SITES);
-    numbers->rows = malloc((sites + (size_t)1) * sizeof *numbers->rows);
-    if (numbers->rows == NULL)
-        return false;
-    for (uint32_t id = 1; id < sites; id++) {
-        struct recorder_site site;
-        if (site_read(making->sheets, id, &site) &&
-            row_make(making->sheets, &site, &numbers->rows[numbers->row_count]))
-            numbers->row_count++;
-    }
-    qsort(numbers->rows, numbers->row_count, sizeof *numbers->rows, row_order);
-    return true;
-}
-
-/* ---- both ---- */
-
-/* Every block was recorded since the start: the sites are up to date at each call, the counters
- * are not. */
-static bool all_recorded(const struct making *making)
-{
-    const struct recorder_head *head = &making->sheets->head;
-    for (unsigned i = 1; i < RECORDER_RATES; i++)
-        if (head->rates[i] != 0)
-            return false;
-    return head->rate == 0 && (head->covered & 1) != 0 && head->lost == 0 &&
-           !(head->state & RECORDER_FULL);
-}
-
-/* What was recorded is there, whether its thread had counted it or not. */
-static void recorded_add(struct making *making)
-{
-    struct capture_count seen[RECORDER_CLASSES][3] = {{{0, 0}}};
-    double peak = 0;
-    struct capture_totals *totals = &making->numbers->totals;
-    for (size_t i = 0; i < making->numbers->row_count; i++) {
-        const struct capture_row *row = &making->numbers->rows[i];
-        const struct capture_sum *sums[] = {&row->allocated, &row->live, &row->peak};
-        unsigned class = class_at(making, row->size);
-        for (unsigned k = 0; k < COUNT_OF(sums); k++) {
-            seen[class][k].blocks += sums[k]->objects;
-            seen[class][k].bytes += sums[k]->usable;
-        }
-        peak += (double)row->peak.usable * row->weight;
-        totals->seen_live += row->live.objects;
-        totals->seen_allocated += row->allocated.objects;
-    }
-    bool all = all_recorded(making);
-    bool in_sites = making->peak->in_sites != 0 && peak >= (double)making->peak->bytes;
-    making->peak_bytes = 0;
-    for (unsigned i = 1; i <= LARGE; i++) {
-        struct capture_class *class = &making->numbers->classes[i];
-        struct capture_count *sums[] = {&class->allocated, &class->live, &class->peak};
-        if (all) {
-            class->allocated = seen[i][0];
-            class->live = seen[i][1];
-        }
-        if (in_sites)
-            class->peak = seen[i][2];
-        for (unsigned k = 0; k < COUNT_OF(sums); k++) {
-            sums[k]->blocks = largest(sums[k]->blocks, seen[i][k].blocks);
-            sums[k]->bytes = largest(sums[k]->bytes, seen[i][k].bytes);
-        }
-        class->live.blocks = least(class->live.blocks, class->allocated.blocks);
-        class->live.bytes = least(class->live.bytes, class->allocated.bytes);
-        making->peak_bytes += class->peak.bytes;
-    }
-}
-
-/* The last moment may be the peak, and nobody had looked. */
-static void peak_now(struct making *making)
-{
-    struct recorder_numbers *numbers = making->numbers;
-    uint64_t live = 0;
-    numbers->totals.peak_ms = making->peak->time_ms;
-    for (unsigned i = 1; i <= LARGE; i++)
-        live += numbers->classes[i].live.bytes;
-    if (live <= making->peak_bytes)
-        return;
-    numbers->totals.peak_ms = making->sheets->head.last_ms;
-    for (unsigned i = 1; i <= LARGE; i++)
-        numbers->classes[i].peak = numbers->classes[i].live;
-    for (size_t i = 0; i < numbers->row_count; i++)
-        numbers->rows[i].peak = numbers->rows[i].live;
-}
-
-static void sum_count(struct capture_sum *to, const struct capture_count *count)
-{
-    to->objects += count->blocks;
-    to->usable += count->bytes;
-    to->requested += count->bytes; /* what was asked for is not known of all */
-}
-
-static void totals_make(struct making *making)
-{
-    const struct recorder_head *head = &making->sheets->head;
-    struct recorder_numbers *numbers = making->numbers;
-    struct capture_totals *totals = &numbers->totals;
-    for (unsigned i = 1; i <= LARGE; i++) {
-        struct capture_class *class = &numbers->classes[i];
-        class->peak.blocks = least(class->peak.blocks, class->allocated.blocks);
-        class->peak.bytes = least(class->peak.bytes, class->allocated.bytes);
-        sum_count(&totals->live, &class->live);
-        sum_count(&totals->allocated, &class->allocated);
-        sum_count(&totals->peak, &class->peak);
-    }
-    totals->lost = head->lost;
-    totals->refused = head->refused;
-    totals->covered = head->covered & 1;
-    totals->off_ms = head->off_ms;
-    numbers->allocs = totals->allocated.objects;
-    numbers->frees = totals->allocated.objects - totals->live.objects;
-    numbers->alloc_bytes = totals->allocated.usable;
-    numbers->free_bytes = totals->allocated.usable - totals->live.usable;
-}
-
-bool recorder_numbers_make(struct recorder_numbers *numbers, const struct recorder_sheets *sheets)
-{
-    struct making making = {.sheets = sheets,
-                            .numbers = numbers,
-                            .peak = &sheets->head.peaks[sheets->head.peak_now & 1]};
-    *numbers = (struct recorder_numbers){0};
-    if (!rows_make(&making))
-        return false;
-    classes_make(&making);
-    recorded_add(&making);
-    peak_now(&making);
-    totals_make(&making);
-    return true;
 }

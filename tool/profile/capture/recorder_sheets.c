@@ -6,36 +6,14 @@
 
 #include "base/compiler.h"
 
-static size_t row_bytes(enum sheet_kind kind)
-{
-    return RECORDER_ROW_BYTES(kind);
-}
-
-static uint32_t rows_of(enum sheet_kind kind)
-{
-    return (uint32_t)RECORDER_ROWS(kind);
-}
+static void directory_read(struct recorder_sheets *sheets);
+static uint32_t rows_of(enum sheet_kind kind);
+static size_t row_bytes(enum sheet_kind kind);
 
 bool recorder_is(const char *bytes, size_t size)
 {
     return size >= sizeof RECORDER_MAGIC &&
            memcmp(bytes, RECORDER_MAGIC, sizeof RECORDER_MAGIC) == 0;
-}
-
-static void directory_read(struct recorder_sheets *sheets)
-{
-    for (uint32_t sheet = 1; sheet < RECORDER_SHEETS; sheet++) {
-        uint32_t entry;
-        if ((size_t)(sheet + 1) * RECORDER_SHEET > sheets->size)
-            break;
-        memcpy(&entry, sheets->bytes + RECORDER_DIRECTORY + sheet * sizeof entry, sizeof entry);
-        uint32_t kind = entry & 0xff, at = entry >> 8;
-        if (kind == SHEET_NONE || kind >= SHEET_KINDS || at >= SHEETS_OF_KIND)
-            continue;
-        sheets->places[kind][at] = sheet;
-        if (at >= sheets->counts[kind])
-            sheets->counts[kind] = at + 1;
-    }
 }
 
 bool recorder_sheets_open(struct recorder_sheets *sheets, const char *bytes, size_t size,
@@ -62,9 +40,30 @@ bool recorder_sheets_open(struct recorder_sheets *sheets, const char *bytes, siz
     return *reason == NULL;
 }
 
+static void directory_read(struct recorder_sheets *sheets)
+{
+    for (uint32_t sheet = 1; sheet < RECORDER_SHEETS; sheet++) {
+        uint32_t entry;
+        if ((size_t)(sheet + 1) * RECORDER_SHEET > sheets->size)
+            break;
+        memcpy(&entry, sheets->bytes + RECORDER_DIRECTORY + sheet * sizeof entry, sizeof entry);
+        uint32_t kind = entry & 0xff, at = entry >> 8;
+        if (kind == SHEET_NONE || kind >= SHEET_KINDS || at >= SHEETS_OF_KIND)
+            continue;
+        sheets->places[kind][at] = sheet;
+        if (at >= sheets->counts[kind])
+            sheets->counts[kind] = at + 1;
+    }
+}
+
 uint32_t recorder_rows(const struct recorder_sheets *sheets, enum sheet_kind kind)
 {
     return sheets->counts[kind] * rows_of(kind);
+}
+
+static uint32_t rows_of(enum sheet_kind kind)
+{
+    return (uint32_t)RECORDER_ROWS(kind);
 }
 
 bool recorder_row(const struct recorder_sheets *sheets, enum sheet_kind kind, uint32_t number,
@@ -78,6 +77,11 @@ bool recorder_row(const struct recorder_sheets *sheets, enum sheet_kind kind, ui
                number % rows_of(kind) * row_bytes(kind),
            row_bytes(kind));
     return true;
+}
+
+static size_t row_bytes(enum sheet_kind kind)
+{
+    return RECORDER_ROW_BYTES(kind);
 }
 
 size_t recorder_log(const struct recorder_sheets *sheets, uint64_t at, void *to, size_t size)

@@ -6,10 +6,8 @@
 
 #include "tool/profile/profile.h"
 
-static bool blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
+static bool blank(char c);
+static unsigned digit(char c);
 
 size_t cursor_left(const struct cursor *cursor)
 {
@@ -35,6 +33,11 @@ void cursor_spaces(struct cursor *cursor)
         cursor->at++;
 }
 
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 void cursor_trim(struct cursor *cursor)
 {
     cursor_spaces(cursor);
@@ -56,15 +59,6 @@ bool cursor_take(struct cursor *cursor, const char *text)
     return true;
 }
 
-static unsigned digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if ((c | 32) >= 'a' && (c | 32) <= 'f')
-        return (unsigned)((c | 32) - 'a') + 10;
-    return 99;
-}
-
 bool cursor_number(struct cursor *cursor, unsigned base, uint64_t *value)
 {
     struct cursor place = *cursor;
@@ -82,6 +76,15 @@ bool cursor_number(struct cursor *cursor, unsigned base, uint64_t *value)
     *cursor = place;
     *value = sum;
     return true;
+}
+
+static unsigned digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if ((c | 32) >= 'a' && (c | 32) <= 'f')
+        return (unsigned)((c | 32) - 'a') + 10;
+    return 99;
 }
 
 struct cursor cursor_until(struct cursor *cursor, char stop)

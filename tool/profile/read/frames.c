@@ -8,17 +8,12 @@
 
 enum { LINES_MAX = 64 };
 
-/* The place in `list` of a key's number; what is new there must be filled in. */
 static uint32_t *number_of(struct keys *keys, struct list *list, struct profile *profile,
-                           struct key key, bool *fresh)
-{
-    uint32_t number = keys_add(keys, key, fresh);
-    if (number == KEYS_NONE)
-        profile->failed = true;
-    else if (*fresh)
-        profile_list_add(profile, list, sizeof(uint32_t));
-    return number < list->count ? (uint32_t *)list->items + number : NULL;
-}
+                           struct key key, bool *fresh);
+static struct cursor place_of(struct cursor *text);
+static bool belongs(const struct frame *frames, size_t length);
+static uint32_t location_of(struct frames *known, struct profile *profile,
+                            const struct frame *frames, size_t count);
 
 uint32_t frames_mapping(struct frames *known, struct profile *profile, struct cursor path)
 {
@@ -33,17 +28,16 @@ uint32_t frames_mapping(struct frames *known, struct profile *profile, struct cu
     return number ? *number : 0;
 }
 
-/* "(p.cc:16)" or "(in /usr/lib/libx.so)" at the end of a name; it may have brackets itself. */
-static struct cursor place_of(struct cursor *text)
+/* The place in `list` of a key's number; what is new there must be filled in. */
+static uint32_t *number_of(struct keys *keys, struct list *list, struct profile *profile,
+                           struct key key, bool *fresh)
 {
-    const char *open =
-        text->end > text->at && text->end[-1] == ')' ? cursor_last(text, " (") : NULL;
-    struct cursor place = {text->end, text->end};
-    if (open) {
-        place = (struct cursor){open + 2, text->end - 1};
-        text->end = open;
-    }
-    return place;
+    uint32_t number = keys_add(keys, key, fresh);
+    if (number == KEYS_NONE)
+        profile->failed = true;
+    else if (*fresh)
+        profile_list_add(profile, list, sizeof(uint32_t));
+    return number < list->count ? (uint32_t *)list->items + number : NULL;
 }
 
 struct frame frames_valgrind(struct frames *known, struct profile *profile, struct cursor text)
@@ -72,12 +66,44 @@ struct frame frames_valgrind(struct frames *known, struct profile *profile, stru
     return frame;
 }
 
+/* "(p.cc:16)" or "(in /usr/lib/libx.so)" at the end of a name; it may have brackets itself. */
+static struct cursor place_of(struct cursor *text)
+{
+    const char *open =
+        text->end > text->at && text->end[-1] == ')' ? cursor_last(text, " (") : NULL;
+    struct cursor place = {text->end, text->end};
+    if (open) {
+        place = (struct cursor){open + 2, text->end - 1};
+        text->end = open;
+    }
+    return place;
+}
+
 struct frame frames_remark(struct profile *profile, const char *name)
 {
     uint32_t string = profile_string_of(profile, name);
     struct profile_function function = {.name = string, .system_name = string};
     return (struct frame){.function = profile_function(profile, &function),
                           .flags = LOCATION_LOOKED};
+}
+
+uint32_t frames_stack(struct frames *known, struct profile *profile, const struct frame *frames,
+                      size_t count)
+{
+    uint32_t used = 0;
+    if (!list_reserve(&known->stack, &known->stack_room, count, sizeof *known->stack)) {
+        profile->failed = true;
+        return 0;
+    }
+    for (size_t at = 0; at < count;) {
+        size_t length = 1;
+        while (at + length < count && length < LINES_MAX && frames[at].function != 0 &&
+               belongs(frames + at, length))
+            length++;
+        known->stack[used++] = location_of(known, profile, frames + at, length);
+        at += length;
+    }
+    return profile_stack(profile, known->stack, used);
 }
 
 /* Whether a frame goes on where the one before it was inlined. One that is there already is a
@@ -114,25 +140,6 @@ static uint32_t location_of(struct frames *known, struct profile *profile,
         *number = profile_location(profile, &location, lines, named ? (uint32_t)count : 0);
     }
     return number ? *number : 0;
-}
-
-uint32_t frames_stack(struct frames *known, struct profile *profile, const struct frame *frames,
-                      size_t count)
-{
-    uint32_t used = 0;
-    if (!list_reserve(&known->stack, &known->stack_room, count, sizeof *known->stack)) {
-        profile->failed = true;
-        return 0;
-    }
-    for (size_t at = 0; at < count;) {
-        size_t length = 1;
-        while (at + length < count && length < LINES_MAX && frames[at].function != 0 &&
-               belongs(frames + at, length))
-            length++;
-        known->stack[used++] = location_of(known, profile, frames + at, length);
-        at += length;
-    }
-    return profile_stack(profile, known->stack, used);
 }
 
 void frames_free(struct frames *known)

@@ -4,16 +4,28 @@
 
 #include <string.h>
 
-/* The last place of a letter, or NULL. */
-static const char *last_of(const struct text *text, char letter)
-{
-    return memrchr(text->at, letter, (size_t)(text->end - text->at));
-}
+static uint32_t location_of(struct profile *profile, struct text name);
+static const char *last_of(const struct text *text, char letter);
+static uint32_t string_of(struct profile *profile, struct text text);
 
-static uint32_t string_of(struct profile *profile, struct text text)
+bool java_names(struct profile *profile, struct text text, struct ids *names,
+                struct read_error *error)
 {
-    text_trim(&text);
-    return profile_string(profile, text.at, (size_t)(text.end - text.at));
+    struct text line;
+    uint64_t address;
+    while (text_line(&text, &line) && !profile->failed) {
+        text_trim(&line);
+        if (!text_starts(&line, "0x") || !text_hex(&line, &address))
+            continue;
+        text_blank(&line);
+        uint32_t location = line.at < line.end ? location_of(profile, line) : 0;
+        if (line.at < line.end && !ids_add(names, address, location)) {
+            profile->failed = true;
+            return false;
+        }
+    }
+    return ids_sort(names, &address) ||
+           read_refuse(error, 0, "address 0x%llx has two names", (unsigned long long)address);
 }
 
 /* "Main.run (Main.java:12)", "read (/lib/libc.so.6)", "GC". */
@@ -44,24 +56,16 @@ static uint32_t location_of(struct profile *profile, struct text name)
     return profile_named(profile, profile_function(profile, &function), (uint32_t)line, 0);
 }
 
-bool java_names(struct profile *profile, struct text text, struct ids *names,
-                struct read_error *error)
+/* The last place of a letter, or NULL. */
+static const char *last_of(const struct text *text, char letter)
 {
-    struct text line;
-    uint64_t address;
-    while (text_line(&text, &line) && !profile->failed) {
-        text_trim(&line);
-        if (!text_starts(&line, "0x") || !text_hex(&line, &address))
-            continue;
-        text_blank(&line);
-        uint32_t location = line.at < line.end ? location_of(profile, line) : 0;
-        if (line.at < line.end && !ids_add(names, address, location)) {
-            profile->failed = true;
-            return false;
-        }
-    }
-    return ids_sort(names, &address) ||
-           read_refuse(error, 0, "address 0x%llx has two names", (unsigned long long)address);
+    return memrchr(text->at, letter, (size_t)(text->end - text->at));
+}
+
+static uint32_t string_of(struct profile *profile, struct text text)
+{
+    text_trim(&text);
+    return profile_string(profile, text.at, (size_t)(text.end - text.at));
 }
 
 uint32_t java_location(struct profile *profile, const struct ids *names, uint64_t address)

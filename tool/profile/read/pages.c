@@ -9,10 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
+static size_t page_size(void);
 
 bool pages_grow(struct pages *pages, size_t room)
 {
@@ -30,6 +27,11 @@ bool pages_grow(struct pages *pages, size_t room)
     pages->bytes = bytes;
     pages->room = length - 1;
     return true;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 void pages_free(struct pages *pages)

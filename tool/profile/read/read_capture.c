@@ -27,15 +27,11 @@ struct survey {
     bool ended;
 };
 
-static struct snapshot *snapshot_at(const struct survey *survey, size_t index)
-{
-    return (struct snapshot *)survey->snapshots.items + index;
-}
+static bool is(const struct read_input *input);
+static bool read(const struct read_input *input, struct profile *profile, struct read_error *error);
 
-static struct snapshot *snapshot_now(const struct survey *survey)
-{
-    return survey->snapshots.count == 0 ? NULL : snapshot_at(survey, survey->snapshots.count - 1);
-}
+const struct reader reader_capture = {
+    .name = "memoir capture", .is = is, .read = read, .traits = TRAIT_CAPTURE | TRAIT_MOMENTS};
 
 int64_t capture_value(uint64_t number)
 {
@@ -49,6 +45,16 @@ int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms)
     const uint64_t max = INT64_MAX / 1000000;
     uint64_t ms = to_ms > from_ms ? to_ms - from_ms : 0;
     return (int64_t)(ms < max ? ms : max) * 1000000;
+}
+
+static struct snapshot *snapshot_at(const struct survey *survey, size_t index)
+{
+    return (struct snapshot *)survey->snapshots.items + index;
+}
+
+static struct snapshot *snapshot_now(const struct survey *survey)
+{
+    return survey->snapshots.count == 0 ? NULL : snapshot_at(survey, survey->snapshots.count - 1);
 }
 
 static void see_time(struct survey *survey, uint64_t time_ms)
@@ -496,6 +502,3 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     free(survey.snapshots.items);
     return done;
 }
-
-const struct reader reader_capture = {
-    .name = "memoir capture", .is = is, .read = read, .traits = TRAIT_CAPTURE | TRAIT_MOMENTS};

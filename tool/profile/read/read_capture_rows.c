@@ -70,426 +70,37 @@ struct place {
     uint32_t mapping;
 };
 
-/* ---- mappings ---- */
-
-static void take_maps(void *context)
-{
-    struct taking *taking = context;
-    taking->active.count = 0;
-    taking->gone.count = 0;
-}
-
-static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
-{
-    char hex[2 * 64];
-    if (bytes.length > sizeof hex / 2)
-        return 0;
-    for (size_t i = 0; i < 2 * bytes.length; i++) {
-        unsigned byte = (unsigned char)bytes.bytes[i / 2];
-        hex[i] = "0123456789abcdef"[(i % 2 == 0 ? byte >> 4 : byte) & 15];
-    }
-    return profile_string(profile, hex, 2 * bytes.length);
-}
-
-static void take_gone(struct taking *taking, const struct capture_map *map)
-{
-    struct profile *profile = taking->profile;
-    struct moved gone = {.start = map->start,
-                         .end = map->end,
-                         .path = profile_string(profile, map->path.bytes, map->path.length),
-                         .build_id = hex_string(profile, map->build_id)};
-    struct moved *kept = profile_list_add(profile, &taking->gone, sizeof *kept);
-    if (kept)
-        *kept = gone;
-}
-
-static void take_map(void *context, const struct capture_map *map)
-{
-    static const char deleted[] = " (deleted)";
-    struct taking *taking = context;
-    struct profile *profile = taking->profile;
-    size_t length = map->path.length, tail = sizeof deleted - 1;
-    if (map->flags & MAP_GONE)
-        take_gone(taking, map);
-    if (!(map->flags & MAP_EXECUTABLE))
-        return;
-    if (length > tail && memcmp(map->path.bytes + length - tail, deleted, tail) == 0)
-        length -= tail;
-    uint32_t path = profile_string(profile, map->path.bytes, length);
-    uint32_t build_id = hex_string(profile, map->build_id);
-    bool fresh;
-    struct key key = {{map->start, map->end ^ map->offset << 1, (uint64_t)path << 32 | build_id}};
-    uint32_t number = keys_add(&taking->places, key, &fresh);
-    if (fresh) {
-        struct profile_mapping mapping = {.start = map->start,
-                                          .limit = map->end,
-                                          .offset = map->offset,
-                                          .path = path,
-                                          .build_id = build_id};
-        uint32_t *kept = profile_list_add(profile, &taking->known, sizeof *kept);
-        if (kept)
-            *kept = profile_mapping(profile, &mapping);
-    }
-    struct place *place = profile_list_add(profile, &taking->active, sizeof *place);
-    if (place && number < taking->known.count)
-        *place = (struct place){map->start, map->end, ((uint32_t *)taking->known.items)[number]};
-    taking->sorted = false;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *left = a, *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
-}
-
-static uint32_t find_active(struct taking *taking, uint64_t address)
-{
-    struct place *places = taking->active.items;
-    size_t low = 0, high = taking->active.count;
-    if (!taking->sorted && high > 0)
-        qsort(places, high, sizeof *places, compare_places);
-    taking->sorted = true;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (places[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < taking->active.count && places[low].start <= address ? places[low].mapping : 0;
-}
-
-static uint32_t find_ever(const struct profile *profile, uint64_t address)
-{
-    for (size_t i = profile->mappings.count - 1; i > 0; i--) {
-        const struct profile_mapping *mapping = profile_mapping_at(profile, (uint32_t)i);
-        if (mapping->start <= address && address < mapping->limit)
-            return (uint32_t)i;
-    }
-    return 0;
-}
-
-/* A list may come after the first nodes of code that it tells of. */
-static void find_late(struct profile *profile)
-{
-    struct profile_location *locations = profile->locations.items;
-    for (size_t i = 0; i < profile->locations.count; i++)
-        if (locations[i].mapping == 0 && locations[i].address > 0)
-            locations[i].mapping = find_ever(profile, locations[i].address - 1);
-}
-
-/* ---- nodes ---- */
-
-static uint32_t locate(struct taking *taking, uint64_t pc)
-{
-    struct profile *profile = taking->profile;
-    size_t before = profile->locations.count;
-    uint32_t location = profile_address(profile, pc, 0), mapping = 0;
-    if (profile->failed)
-        return 0;
-    if (pc > 0 && (mapping = find_active(taking, pc - 1)) == 0)
-        mapping = find_ever(profile, pc - 1);
-    struct profile_location *first = (struct profile_location *)profile->locations.items + location;
-    if (location >= before)
-        first->mapping = mapping;
-    if (first->mapping == mapping)
-        return location;
-    bool fresh;
-    uint32_t number = keys_add(&taking->second, (struct key){{pc, mapping, 0}}, &fresh);
-    if (fresh) {
-        struct profile_location another = {.address = pc, .mapping = mapping};
-        uint32_t *kept = profile_list_add(profile, &taking->seconds, sizeof *kept);
-        if (kept)
-            *kept = profile_location(profile, &another, NULL, 0);
-    }
-    return number < taking->seconds.count ? ((uint32_t *)taking->seconds.items)[number] : 0;
-}
-
-static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc)
-{
-    struct taking *taking = context;
-    while (taking->nodes.count < node) /* 0 and 1 are never written */
-        if (!profile_list_add(taking->profile, &taking->nodes, sizeof(struct node)))
-            return;
-    uint32_t location = locate(taking, pc);
-    struct node *kept = profile_list_add(taking->profile, &taking->nodes, sizeof *kept);
-    if (kept)
-        *kept = (struct node){caller, location};
-}
-
-static uint32_t stack_of(struct taking *taking, uint32_t node)
-{
-    uint32_t locations[FRAMES_MAX], count = 0;
-    const struct node *nodes = taking->nodes.items;
-    if (node == taking->last_node && node > STACK_OTHER)
-        return taking->last_stack;
-    for (uint32_t at = node; at > STACK_OTHER && at < taking->nodes.count; at = nodes[at].caller) {
-        if (count == FRAMES_MAX) {
-            profile_warn(taking->profile, "stacks of more than %d frames are cut", FRAMES_MAX);
-            break;
-        }
-        locations[count++] = nodes[at].location;
-    }
-    taking->last_node = node;
-    taking->last_stack = count > 0 ? profile_stack(taking->profile, locations, count)
-                                   : capture_samples_named(taking->profile, "[stack not recorded]");
-    return taking->last_stack;
-}
-
-/* ---- snapshots and threads ---- */
-
-static void take_snapshot(void *context, const struct capture_snapshot *snapshot)
-{
-    struct taking *taking = context;
-    const struct snapshot *present = &taking->plan->snapshots[taking->seen];
-    taking->target = taking->seen++ == taking->plan->target;
-    taking->wanted = taking->target || present->column > 0 ? present : NULL;
-    keys_free(&taking->thread_numbers);
-    taking->numbered.count = 0;
-    taking->covered = false;
-    capture_samples_snapshot(&taking->samples, taking->target,
-                             taking->wanted ? present->column : 0);
-    if (taking->target)
-        taking->profile->period = snapshot->rate;
-}
-
-static bool is_wanted(void *context)
-{
-    return ((struct taking *)context)->wanted != NULL;
-}
-
-static void take_thread(void *context, const struct capture_thread *thread)
-{
-    struct taking *taking = context;
-    struct profile *profile = taking->profile;
-    bool fresh;
-    uint32_t index = keys_add(&taking->thread_ids, (struct key){{thread->id, 0, 0}}, &fresh);
-    if (fresh) {
-        struct thread *kept = profile_list_add(profile, &taking->threads, sizeof *kept);
-        struct profile_thread *listed =
-            profile_list_add(profile, &profile->threads, sizeof *listed);
-        if (!kept || !listed)
-            return;
-        char name[16];
-        int length = snprintf(name, sizeof name, "t%u", thread->id);
-        *kept = (struct thread){
-            .id = thread->id, .tid = thread->tid, .unnamed = thread->name.length == 0};
-        kept->name = thread->name.length > 0
-                         ? profile_string(profile, thread->name.bytes, thread->name.length)
-                         : profile_string(profile, name, (size_t)length);
-        *listed = (struct profile_thread){thread->tid, kept->name};
-    }
-    if (!taking->wanted)
-        return;
-    keys_add(&taking->thread_numbers, (struct key){{thread->number, 0, 0}}, &fresh);
-    uint32_t *numbered =
-        fresh ? profile_list_add(profile, &taking->numbered, sizeof *numbered) : NULL;
-    if (numbered)
-        *numbered = index;
-}
-
-static const struct thread *thread_of(const struct taking *taking, uint32_t number)
-{
-    uint32_t found = keys_find(&taking->thread_numbers, (struct key){{number, 0, 0}});
-    if (number == THREAD_OTHER || found >= taking->numbered.count)
-        return NULL;
-    uint32_t index = ((const uint32_t *)taking->numbered.items)[found];
-    return index < taking->threads.count ? (const struct thread *)taking->threads.items + index
-                                         : NULL;
-}
-
-static uint32_t labels_of(struct taking *taking, const struct thread *thread, uint64_t size)
-{
-    struct profile_label labels[3];
-    uint32_t count = 0;
-    labels[count++] = (struct profile_label){.key = taking->words.thread,
-                                             .text = thread ? thread->name : taking->words.other};
-    if (thread)
-        labels[count++] = (struct profile_label){.key = taking->words.tid, .number = thread->tid};
-    if (size > 0 && size <= INT64_MAX)
-        labels[count++] = (struct profile_label){
-            .key = taking->words.bytes, .unit = taking->words.bytes, .number = (int64_t)size};
-    return profile_label_set(taking->profile, labels, count);
-}
-
-/* ---- time ---- */
-
-static void take_cpu(void *context, const struct capture_cpu *cpu)
-{
-    struct taking *taking = context;
-    if (taking->target)
-        clock_rows_start(&taking->clock, taking->profile, cpu);
-}
-
-static void take_cpu_thread(void *context, const struct capture_cpu_thread *thread)
-{
-    struct taking *taking = context;
-    if (taking->target)
-        clock_rows_thread(&taking->clock, taking->profile, thread);
-}
-
-static void take_cpu_row(void *context, const struct capture_cpu_row *row)
-{
-    struct taking *taking = context;
-    if (taking->target)
-        clock_rows_row(&taking->clock, taking->profile, row);
-}
-
-/* The clock knows the name of a thread that the heap does not: rows of the heap get it, too. */
-static void thread_rename(struct taking *taking, struct thread *thread, uint32_t name)
-{
-    struct profile_label *labels = taking->profile->labels.items;
-    for (size_t i = 0; i < taking->profile->labels.count; i++)
-        if (labels[i].key == taking->words.thread && labels[i].text == thread->name)
-            labels[i].text = name;
-    thread->name = name;
-    thread->unnamed = false;
-}
-
-/* By the name that the rows of the heap have for it, so that both are one thread. */
-static void clock_labels(struct taking *taking)
-{
-    struct keys tids = {0};
-    struct list *known = &taking->threads;
-    struct clock_thread *of = taking->clock.threads.items;
-    bool fresh;
-    for (size_t i = 0; i < known->count; i++) {
-        const struct thread *thread = (struct thread *)known->items + i;
-        if (keys_add(&tids, (struct key){{thread->tid, 0, 0}}, &fresh) == KEYS_NONE)
-            taking->profile->failed = true;
-        if (!fresh) /* so that numbers are those of the list */
-            keys_add(&tids, (struct key){{thread->tid, i, 1}}, &fresh);
-    }
-    for (size_t i = 0; i < taking->clock.threads.count; i++) {
-        uint32_t found = keys_find(&tids, (struct key){{of[i].tid, 0, 0}});
-        struct thread thread = {.tid = of[i].tid, .name = of[i].name};
-        struct thread *same = found < known->count ? (struct thread *)known->items + found : NULL;
-        if (same && same->unnamed && of[i].named)
-            thread_rename(taking, same, of[i].name);
-        if (same)
-            thread = *same;
-        of[i].labels = labels_of(taking, &thread, 0);
-    }
-    keys_free(&tids);
-}
-
-/* Behind all others, since the samples of the heap are known by their numbers. */
-static void take_leaks(void *context, const struct capture_leaks *leaks)
-{
-    struct taking *taking = context;
-    if (taking->target)
-        leak_rows_start(&taking->leaks, taking->profile, leaks, taking->plan->start_ms);
-}
-
-static void take_leak(void *context, const struct capture_leak *leak)
-{
-    struct taking *taking = context;
-    if (taking->target)
-        leak_rows_row(&taking->leaks, taking->profile, leak);
-}
-
-static void leak_samples(struct taking *taking)
-{
-    struct profile *profile = taking->profile;
-    struct leak_rows *leaks = &taking->leaks;
-    if (!leak_rows_end(leaks, profile))
-        return;
-    for (size_t i = 0; i < leaks->rows.count && !profile->failed; i++) {
-        const struct capture_leak *row = (struct capture_leak *)leaks->rows.items + i;
-        leak_rows_add(leaks, profile, row, stack_of(taking, row->stack),
-                      labels_of(taking, thread_of(taking, row->thread), row->size));
-    }
-}
-
-static void clock_samples(struct taking *taking)
-{
-    struct profile *profile = taking->profile;
-    struct clock_rows *clock = &taking->clock;
-    if (!clock_rows_end(clock, profile))
-        return;
-    clock_labels(taking);
-    uint32_t others = labels_of(taking, NULL, 0);
-    for (size_t i = 0; i < clock->rows.count && !profile->failed; i++) {
-        const struct capture_cpu_row *row = (struct capture_cpu_row *)clock->rows.items + i;
-        const struct clock_thread *thread = clock_rows_find(clock, row->thread);
-        clock_rows_add(clock, profile, row, stack_of(taking, row->stack),
-                       thread ? thread->labels : others);
-    }
-}
+static void take_class(void *context, const struct capture_class *class);
+static void take_row(void *context, const struct capture_row *row);
+static void take_whole(void *context, uint64_t rows);
+static void take_totals(void *context, const struct capture_totals *totals);
+static int64_t off_time(uint64_t start_ms, uint64_t off_ms);
+static void take_allocator(void *context, const struct capture_allocator *allocator);
+static void take_maps(void *context);
+static void take_map(void *context, const struct capture_map *map);
+static void take_gone(struct taking *taking, const struct capture_map *map);
+static uint32_t hex_string(struct profile *profile, struct capture_text bytes);
+static int compare_places(const void *a, const void *b);
+static void find_late(struct profile *profile);
+static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc);
+static uint32_t locate(struct taking *taking, uint64_t pc);
+static uint32_t stack_of(struct taking *taking, uint32_t node);
+static void take_thread(void *context, const struct capture_thread *thread);
+static void take_snapshot(void *context, const struct capture_snapshot *snapshot);
+static const struct thread *thread_of(const struct taking *taking, uint32_t number);
+static uint32_t labels_of(struct taking *taking, const struct thread *thread, uint64_t size);
+static bool is_wanted(void *context);
+static void take_cpu(void *context, const struct capture_cpu *cpu);
+static void take_cpu_thread(void *context, const struct capture_cpu_thread *thread);
+static void take_cpu_row(void *context, const struct capture_cpu_row *row);
+static void take_leaks(void *context, const struct capture_leaks *leaks);
+static void take_leak(void *context, const struct capture_leak *leak);
+static void leak_samples(struct taking *taking);
+static void clock_samples(struct taking *taking);
+static void clock_labels(struct taking *taking);
+static void thread_rename(struct taking *taking, struct thread *thread, uint32_t name);
 
 /* ---- rows ---- */
-
-static void take_class(void *context, const struct capture_class *class)
-{
-    struct taking *taking = context;
-    if (taking->wanted)
-        capture_samples_class(&taking->samples, class);
-}
-
-static void take_row(void *context, const struct capture_row *row)
-{
-    struct taking *taking = context;
-    struct profile_samples *samples = &taking->profile->samples;
-    size_t sample;
-    bool fresh;
-    if (!taking->wanted || taking->profile->failed)
-        return;
-    const struct thread *thread = thread_of(taking, row->thread);
-    if (!capture_samples_row(&taking->samples, row, thread ? thread->id : THREAD_OTHER, &sample,
-                             &fresh) ||
-        !fresh)
-        return;
-    samples->stacks[sample] = stack_of(taking, row->stack);
-    samples->label_sets[sample] = labels_of(taking, thread, row->size);
-}
-
-static void take_whole(void *context, uint64_t rows)
-{
-    struct taking *taking = context;
-    (void)rows;
-    if (!taking->wanted || taking->profile->failed)
-        return;
-    capture_samples_whole(&taking->samples, taking->covered);
-    if (taking->target && taking->plan->at_peak)
-        capture_samples_peak(&taking->samples);
-}
-
-static int64_t off_time(uint64_t start_ms, uint64_t off_ms)
-{
-    int64_t since = capture_ns_between(start_ms, off_ms);
-    return since == 0 && off_ms > 0 ? 1 : since; /* 0 is "it is on" */
-}
-
-static void take_totals(void *context, const struct capture_totals *totals)
-{
-    struct taking *taking = context;
-    struct profile *profile = taking->profile;
-    taking->covered = totals->covered;
-    if (!taking->target)
-        return;
-    profile->lost = totals->lost;
-    profile->off_time_ns = off_time(taking->plan->start_ms, totals->off_ms);
-    profile->refused = totals->refused;
-    profile->peak_time_ns = capture_ns_between(taking->plan->start_ms, totals->peak_ms);
-    if (profile->peak_time_ns == 0 && totals->peak_ms > 0)
-        profile->peak_time_ns = 1; /* 0 is "not known" */
-}
-
-static void take_allocator(void *context, const struct capture_allocator *allocator)
-{
-    struct taking *taking = context;
-    struct profile *profile = taking->profile;
-    if (allocator->resident_bytes > profile->heap_resident_bytes)
-        profile->heap_resident_bytes = allocator->resident_bytes;
-    if (!taking->target || allocator->allocs > INT64_MAX || allocator->frees > INT64_MAX ||
-        allocator->alloc_bytes > INT64_MAX || allocator->live_bytes > INT64_MAX)
-        return;
-    profile->exact_allocs = (int64_t)allocator->allocs;
-    profile->exact_frees = (int64_t)allocator->frees;
-    profile->exact_alloc_bytes = (int64_t)allocator->alloc_bytes;
-    profile->exact_live_bytes = (int64_t)allocator->live_bytes;
-    profile->resident_peak_bytes = allocator->process_peak_bytes;
-}
 
 bool capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
                        struct profile *profile, struct read_error *error)
@@ -544,4 +155,423 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         free(lists[i]->items);
     return result != CAPTURE_REFUSED || read_refuse(error, wrong.offset, "%s", wrong.reason);
+}
+
+static void take_class(void *context, const struct capture_class *class)
+{
+    struct taking *taking = context;
+    if (taking->wanted)
+        capture_samples_class(&taking->samples, class);
+}
+
+static void take_row(void *context, const struct capture_row *row)
+{
+    struct taking *taking = context;
+    struct profile_samples *samples = &taking->profile->samples;
+    size_t sample;
+    bool fresh;
+    if (!taking->wanted || taking->profile->failed)
+        return;
+    const struct thread *thread = thread_of(taking, row->thread);
+    if (!capture_samples_row(&taking->samples, row, thread ? thread->id : THREAD_OTHER, &sample,
+                             &fresh) ||
+        !fresh)
+        return;
+    samples->stacks[sample] = stack_of(taking, row->stack);
+    samples->label_sets[sample] = labels_of(taking, thread, row->size);
+}
+
+static void take_whole(void *context, uint64_t rows)
+{
+    struct taking *taking = context;
+    (void)rows;
+    if (!taking->wanted || taking->profile->failed)
+        return;
+    capture_samples_whole(&taking->samples, taking->covered);
+    if (taking->target && taking->plan->at_peak)
+        capture_samples_peak(&taking->samples);
+}
+
+static void take_totals(void *context, const struct capture_totals *totals)
+{
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    taking->covered = totals->covered;
+    if (!taking->target)
+        return;
+    profile->lost = totals->lost;
+    profile->off_time_ns = off_time(taking->plan->start_ms, totals->off_ms);
+    profile->refused = totals->refused;
+    profile->peak_time_ns = capture_ns_between(taking->plan->start_ms, totals->peak_ms);
+    if (profile->peak_time_ns == 0 && totals->peak_ms > 0)
+        profile->peak_time_ns = 1; /* 0 is "not known" */
+}
+
+static int64_t off_time(uint64_t start_ms, uint64_t off_ms)
+{
+    int64_t since = capture_ns_between(start_ms, off_ms);
+    return since == 0 && off_ms > 0 ? 1 : since; /* 0 is "it is on" */
+}
+
+static void take_allocator(void *context, const struct capture_allocator *allocator)
+{
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    if (allocator->resident_bytes > profile->heap_resident_bytes)
+        profile->heap_resident_bytes = allocator->resident_bytes;
+    if (!taking->target || allocator->allocs > INT64_MAX || allocator->frees > INT64_MAX ||
+        allocator->alloc_bytes > INT64_MAX || allocator->live_bytes > INT64_MAX)
+        return;
+    profile->exact_allocs = (int64_t)allocator->allocs;
+    profile->exact_frees = (int64_t)allocator->frees;
+    profile->exact_alloc_bytes = (int64_t)allocator->alloc_bytes;
+    profile->exact_live_bytes = (int64_t)allocator->live_bytes;
+    profile->resident_peak_bytes = allocator->process_peak_bytes;
+}
+
+/* ---- mappings ---- */
+
+static void take_maps(void *context)
+{
+    struct taking *taking = context;
+    taking->active.count = 0;
+    taking->gone.count = 0;
+}
+
+static void take_map(void *context, const struct capture_map *map)
+{
+    static const char deleted[] = " (deleted)";
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    size_t length = map->path.length, tail = sizeof deleted - 1;
+    if (map->flags & MAP_GONE)
+        take_gone(taking, map);
+    if (!(map->flags & MAP_EXECUTABLE))
+        return;
+    if (length > tail && memcmp(map->path.bytes + length - tail, deleted, tail) == 0)
+        length -= tail;
+    uint32_t path = profile_string(profile, map->path.bytes, length);
+    uint32_t build_id = hex_string(profile, map->build_id);
+    bool fresh;
+    struct key key = {{map->start, map->end ^ map->offset << 1, (uint64_t)path << 32 | build_id}};
+    uint32_t number = keys_add(&taking->places, key, &fresh);
+    if (fresh) {
+        struct profile_mapping mapping = {.start = map->start,
+                                          .limit = map->end,
+                                          .offset = map->offset,
+                                          .path = path,
+                                          .build_id = build_id};
+        uint32_t *kept = profile_list_add(profile, &taking->known, sizeof *kept);
+        if (kept)
+            *kept = profile_mapping(profile, &mapping);
+    }
+    struct place *place = profile_list_add(profile, &taking->active, sizeof *place);
+    if (place && number < taking->known.count)
+        *place = (struct place){map->start, map->end, ((uint32_t *)taking->known.items)[number]};
+    taking->sorted = false;
+}
+
+static void take_gone(struct taking *taking, const struct capture_map *map)
+{
+    struct profile *profile = taking->profile;
+    struct moved gone = {.start = map->start,
+                         .end = map->end,
+                         .path = profile_string(profile, map->path.bytes, map->path.length),
+                         .build_id = hex_string(profile, map->build_id)};
+    struct moved *kept = profile_list_add(profile, &taking->gone, sizeof *kept);
+    if (kept)
+        *kept = gone;
+}
+
+static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
+{
+    char hex[2 * 64];
+    if (bytes.length > sizeof hex / 2)
+        return 0;
+    for (size_t i = 0; i < 2 * bytes.length; i++) {
+        unsigned byte = (unsigned char)bytes.bytes[i / 2];
+        hex[i] = "0123456789abcdef"[(i % 2 == 0 ? byte >> 4 : byte) & 15];
+    }
+    return profile_string(profile, hex, 2 * bytes.length);
+}
+
+static uint32_t find_active(struct taking *taking, uint64_t address)
+{
+    struct place *places = taking->active.items;
+    size_t low = 0, high = taking->active.count;
+    if (!taking->sorted && high > 0)
+        qsort(places, high, sizeof *places, compare_places);
+    taking->sorted = true;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < taking->active.count && places[low].start <= address ? places[low].mapping : 0;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static uint32_t find_ever(const struct profile *profile, uint64_t address)
+{
+    for (size_t i = profile->mappings.count - 1; i > 0; i--) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, (uint32_t)i);
+        if (mapping->start <= address && address < mapping->limit)
+            return (uint32_t)i;
+    }
+    return 0;
+}
+
+/* A list may come after the first nodes of code that it tells of. */
+static void find_late(struct profile *profile)
+{
+    struct profile_location *locations = profile->locations.items;
+    for (size_t i = 0; i < profile->locations.count; i++)
+        if (locations[i].mapping == 0 && locations[i].address > 0)
+            locations[i].mapping = find_ever(profile, locations[i].address - 1);
+}
+
+/* ---- nodes ---- */
+
+static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc)
+{
+    struct taking *taking = context;
+    while (taking->nodes.count < node) /* 0 and 1 are never written */
+        if (!profile_list_add(taking->profile, &taking->nodes, sizeof(struct node)))
+            return;
+    uint32_t location = locate(taking, pc);
+    struct node *kept = profile_list_add(taking->profile, &taking->nodes, sizeof *kept);
+    if (kept)
+        *kept = (struct node){caller, location};
+}
+
+static uint32_t locate(struct taking *taking, uint64_t pc)
+{
+    struct profile *profile = taking->profile;
+    size_t before = profile->locations.count;
+    uint32_t location = profile_address(profile, pc, 0), mapping = 0;
+    if (profile->failed)
+        return 0;
+    if (pc > 0 && (mapping = find_active(taking, pc - 1)) == 0)
+        mapping = find_ever(profile, pc - 1);
+    struct profile_location *first = (struct profile_location *)profile->locations.items + location;
+    if (location >= before)
+        first->mapping = mapping;
+    if (first->mapping == mapping)
+        return location;
+    bool fresh;
+    uint32_t number = keys_add(&taking->second, (struct key){{pc, mapping, 0}}, &fresh);
+    if (fresh) {
+        struct profile_location another = {.address = pc, .mapping = mapping};
+        uint32_t *kept = profile_list_add(profile, &taking->seconds, sizeof *kept);
+        if (kept)
+            *kept = profile_location(profile, &another, NULL, 0);
+    }
+    return number < taking->seconds.count ? ((uint32_t *)taking->seconds.items)[number] : 0;
+}
+
+static uint32_t stack_of(struct taking *taking, uint32_t node)
+{
+    uint32_t locations[FRAMES_MAX], count = 0;
+    const struct node *nodes = taking->nodes.items;
+    if (node == taking->last_node && node > STACK_OTHER)
+        return taking->last_stack;
+    for (uint32_t at = node; at > STACK_OTHER && at < taking->nodes.count; at = nodes[at].caller) {
+        if (count == FRAMES_MAX) {
+            profile_warn(taking->profile, "stacks of more than %d frames are cut", FRAMES_MAX);
+            break;
+        }
+        locations[count++] = nodes[at].location;
+    }
+    taking->last_node = node;
+    taking->last_stack = count > 0 ? profile_stack(taking->profile, locations, count)
+                                   : capture_samples_named(taking->profile, "[stack not recorded]");
+    return taking->last_stack;
+}
+
+/* ---- snapshots and threads ---- */
+
+static void take_thread(void *context, const struct capture_thread *thread)
+{
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    bool fresh;
+    uint32_t index = keys_add(&taking->thread_ids, (struct key){{thread->id, 0, 0}}, &fresh);
+    if (fresh) {
+        struct thread *kept = profile_list_add(profile, &taking->threads, sizeof *kept);
+        struct profile_thread *listed =
+            profile_list_add(profile, &profile->threads, sizeof *listed);
+        if (!kept || !listed)
+            return;
+        char name[16];
+        int length = snprintf(name, sizeof name, "t%u", thread->id);
+        *kept = (struct thread){
+            .id = thread->id, .tid = thread->tid, .unnamed = thread->name.length == 0};
+        kept->name = thread->name.length > 0
+                         ? profile_string(profile, thread->name.bytes, thread->name.length)
+                         : profile_string(profile, name, (size_t)length);
+        *listed = (struct profile_thread){thread->tid, kept->name};
+    }
+    if (!taking->wanted)
+        return;
+    keys_add(&taking->thread_numbers, (struct key){{thread->number, 0, 0}}, &fresh);
+    uint32_t *numbered =
+        fresh ? profile_list_add(profile, &taking->numbered, sizeof *numbered) : NULL;
+    if (numbered)
+        *numbered = index;
+}
+
+static void take_snapshot(void *context, const struct capture_snapshot *snapshot)
+{
+    struct taking *taking = context;
+    const struct snapshot *present = &taking->plan->snapshots[taking->seen];
+    taking->target = taking->seen++ == taking->plan->target;
+    taking->wanted = taking->target || present->column > 0 ? present : NULL;
+    keys_free(&taking->thread_numbers);
+    taking->numbered.count = 0;
+    taking->covered = false;
+    capture_samples_snapshot(&taking->samples, taking->target,
+                             taking->wanted ? present->column : 0);
+    if (taking->target)
+        taking->profile->period = snapshot->rate;
+}
+
+static const struct thread *thread_of(const struct taking *taking, uint32_t number)
+{
+    uint32_t found = keys_find(&taking->thread_numbers, (struct key){{number, 0, 0}});
+    if (number == THREAD_OTHER || found >= taking->numbered.count)
+        return NULL;
+    uint32_t index = ((const uint32_t *)taking->numbered.items)[found];
+    return index < taking->threads.count ? (const struct thread *)taking->threads.items + index
+                                         : NULL;
+}
+
+static uint32_t labels_of(struct taking *taking, const struct thread *thread, uint64_t size)
+{
+    struct profile_label labels[3];
+    uint32_t count = 0;
+    labels[count++] = (struct profile_label){.key = taking->words.thread,
+                                             .text = thread ? thread->name : taking->words.other};
+    if (thread)
+        labels[count++] = (struct profile_label){.key = taking->words.tid, .number = thread->tid};
+    if (size > 0 && size <= INT64_MAX)
+        labels[count++] = (struct profile_label){
+            .key = taking->words.bytes, .unit = taking->words.bytes, .number = (int64_t)size};
+    return profile_label_set(taking->profile, labels, count);
+}
+
+static bool is_wanted(void *context)
+{
+    return ((struct taking *)context)->wanted != NULL;
+}
+
+/* ---- time ---- */
+
+static void take_cpu(void *context, const struct capture_cpu *cpu)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        clock_rows_start(&taking->clock, taking->profile, cpu);
+}
+
+static void take_cpu_thread(void *context, const struct capture_cpu_thread *thread)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        clock_rows_thread(&taking->clock, taking->profile, thread);
+}
+
+static void take_cpu_row(void *context, const struct capture_cpu_row *row)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        clock_rows_row(&taking->clock, taking->profile, row);
+}
+
+/* Behind all others, since the samples of the heap are known by their numbers. */
+static void take_leaks(void *context, const struct capture_leaks *leaks)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        leak_rows_start(&taking->leaks, taking->profile, leaks, taking->plan->start_ms);
+}
+
+static void take_leak(void *context, const struct capture_leak *leak)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        leak_rows_row(&taking->leaks, taking->profile, leak);
+}
+
+static void leak_samples(struct taking *taking)
+{
+    struct profile *profile = taking->profile;
+    struct leak_rows *leaks = &taking->leaks;
+    if (!leak_rows_end(leaks, profile))
+        return;
+    for (size_t i = 0; i < leaks->rows.count && !profile->failed; i++) {
+        const struct capture_leak *row = (struct capture_leak *)leaks->rows.items + i;
+        leak_rows_add(leaks, profile, row, stack_of(taking, row->stack),
+                      labels_of(taking, thread_of(taking, row->thread), row->size));
+    }
+}
+
+static void clock_samples(struct taking *taking)
+{
+    struct profile *profile = taking->profile;
+    struct clock_rows *clock = &taking->clock;
+    if (!clock_rows_end(clock, profile))
+        return;
+    clock_labels(taking);
+    uint32_t others = labels_of(taking, NULL, 0);
+    for (size_t i = 0; i < clock->rows.count && !profile->failed; i++) {
+        const struct capture_cpu_row *row = (struct capture_cpu_row *)clock->rows.items + i;
+        const struct clock_thread *thread = clock_rows_find(clock, row->thread);
+        clock_rows_add(clock, profile, row, stack_of(taking, row->stack),
+                       thread ? thread->labels : others);
+    }
+}
+
+/* By the name that the rows of the heap have for it, so that both are one thread. */
+static void clock_labels(struct taking *taking)
+{
+    struct keys tids = {0};
+    struct list *known = &taking->threads;
+    struct clock_thread *of = taking->clock.threads.items;
+    bool fresh;
+    for (size_t i = 0; i < known->count; i++) {
+        const struct thread *thread = (struct thread *)known->items + i;
+        if (keys_add(&tids, (struct key){{thread->tid, 0, 0}}, &fresh) == KEYS_NONE)
+            taking->profile->failed = true;
+        if (!fresh) /* so that numbers are those of the list */
+            keys_add(&tids, (struct key){{thread->tid, i, 1}}, &fresh);
+    }
+    for (size_t i = 0; i < taking->clock.threads.count; i++) {
+        uint32_t found = keys_find(&tids, (struct key){{of[i].tid, 0, 0}});
+        struct thread thread = {.tid = of[i].tid, .name = of[i].name};
+        struct thread *same = found < known->count ? (struct thread *)known->items + found : NULL;
+        if (same && same->unnamed && of[i].named)
+            thread_rename(taking, same, of[i].name);
+        if (same)
+            thread = *same;
+        of[i].labels = labels_of(taking, &thread, 0);
+    }
+    keys_free(&tids);
+}
+
+/* The clock knows the name of a thread that the heap does not: rows of the heap get it, too. */
+static void thread_rename(struct taking *taking, struct thread *thread, uint32_t name)
+{
+    struct profile_label *labels = taking->profile->labels.items;
+    for (size_t i = 0; i < taking->profile->labels.count; i++)
+        if (labels[i].key == taking->words.thread && labels[i].text == thread->name)
+            labels[i].text = name;
+    thread->name = name;
+    thread->unnamed = false;
 }

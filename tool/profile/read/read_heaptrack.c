@@ -17,12 +17,22 @@
 
 enum { FRAMES_MAX = 4096, LINES_MAX = 64, NS_PER_MS = 1000000 };
 
-/* ---- records that describe ---- */
+struct replay {
+    struct heaptrack *track;
+    struct cursor file;  /* of a file with names: what is left of it */
+    uint64_t events, at; /* so far; the one that inuse_* is of, 0: the end */
+    size_t wanted;       /* else the point of time that it is of; SIZE_MAX: none */
+    size_t point;
+    float (*history)[PROFILE_MOMENTS_MAX]; /* by info */
+};
 
-static uint32_t list_number(const struct list *list, uint64_t index)
-{
-    return index > 0 && index <= list->count ? ((const uint32_t *)list->items)[index - 1] : 0;
-}
+static bool is(const struct read_input *input);
+static bool read(const struct read_input *input, struct profile *profile, struct read_error *error);
+
+const struct reader reader_heaptrack = {
+    .name = "heaptrack", .is = is, .read = read, .traits = TRAIT_MOMENTS};
+
+/* ---- records that describe ---- */
 
 bool heaptrack_text(const struct heaptrack *track, struct cursor *line, struct cursor *text)
 {
@@ -38,6 +48,11 @@ bool heaptrack_text(const struct heaptrack *track, struct cursor *line, struct c
         text->end = text->at + length;
     line->at = text->end < line->at ? line->at : text->end;
     return true;
+}
+
+static uint32_t list_number(const struct list *list, uint64_t index)
+{
+    return index > 0 && index <= list->count ? ((const uint32_t *)list->items)[index - 1] : 0;
 }
 
 static void take_string(struct heaptrack *track, struct cursor line)
@@ -272,15 +287,6 @@ static void take_record(struct heaptrack *track, struct cursor line)
 
 /* ---- the second time ---- */
 
-struct replay {
-    struct heaptrack *track;
-    struct cursor file;  /* of a file with names: what is left of it */
-    uint64_t events, at; /* so far; the one that inuse_* is of, 0: the end */
-    size_t wanted;       /* else the point of time that it is of; SIZE_MAX: none */
-    size_t point;
-    float (*history)[PROFILE_MOMENTS_MAX]; /* by info */
-};
-
 /* Whether the history has this point of time: evenly over the run, the last among them. */
 static bool is_moment(const struct profile *profile, size_t point)
 {
@@ -403,6 +409,15 @@ static bool replay_start(struct replay *replay, const char *at, struct read_erro
 
 /* ---- samples ---- */
 
+static bool is(const struct read_input *input)
+{
+    struct cursor line, file = {input->bytes, input->bytes + input->size};
+    uint64_t number;
+    return cursor_line(&file, &line) && cursor_take(&line, "v ") &&
+           cursor_number(&line, 16, &number) && cursor_number(&line, 16, &number) &&
+           line.at == line.end;
+}
+
 static uint32_t stack_of(struct heaptrack *track, uint32_t trace)
 {
     static uint32_t locations[FRAMES_MAX];
@@ -440,15 +455,6 @@ static void make_samples(struct heaptrack *track, float (*history)[PROFILE_MOMEN
         if (profile->samples.history)
             memcpy(profile->samples.history[sample], history[i], sizeof history[i]);
     }
-}
-
-static bool is(const struct read_input *input)
-{
-    struct cursor line, file = {input->bytes, input->bytes + input->size};
-    uint64_t number;
-    return cursor_line(&file, &line) && cursor_take(&line, "v ") &&
-           cursor_number(&line, 16, &number) && cursor_number(&line, 16, &number) &&
-           line.at == line.end;
 }
 
 static bool finish(struct heaptrack *track, const struct read_input *input,
@@ -515,6 +521,3 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     heaptrack_raw_end(&track);
     return done;
 }
-
-const struct reader reader_heaptrack = {
-    .name = "heaptrack", .is = is, .read = read, .traits = TRAIT_MOMENTS};

@@ -14,6 +14,44 @@
 #include "base/compiler.h"
 #include "tool/profile/read/text_lines.h"
 
+static bool take_mapping(struct profile *profile, struct text line, struct text build);
+static bool take_access(struct text *line, bool *code);
+static bool take_place(struct text *line, uint64_t *offset);
+static uint32_t take_build_id(struct profile *profile, struct text *path, uint64_t *offset);
+static uint32_t path_string(struct profile *profile, struct text path, struct text build);
+static const char *find_list(struct text text);
+
+bool text_mapping(struct profile *profile, struct text line)
+{
+    return take_mapping(profile, line, (struct text){NULL, NULL});
+}
+
+static bool take_mapping(struct profile *profile, struct text line, struct text build)
+{
+    struct profile_mapping mapping = {0};
+    bool code = true;
+    text_trim(&line);
+    if (!text_hex(&line, &mapping.start) || !text_word(&line, "-") ||
+        !text_hex(&line, &mapping.limit) || mapping.limit < mapping.start)
+        return false;
+    text_word(&line, ":");
+    if (line.at == line.end || (*line.at != ' ' && *line.at != '\t'))
+        return line.at == line.end;
+    text_blank(&line);
+    if (!take_access(&line, &code) || !take_place(&line, &mapping.offset)) {
+        text_blank(&line);
+        mapping.build_id = take_build_id(profile, &line, &mapping.offset);
+    }
+    text_trim(&line);
+    mapping.path = path_string(profile, line, build);
+    if (mapping.path == 0 && !code)
+        return true;
+    profile_mapping(profile, &mapping);
+    if (code && profile->program == 0 && line.at < line.end && *line.at != '[')
+        profile->program = mapping.path;
+    return true;
+}
+
 /* The permissions, if they are there. */
 static bool take_access(struct text *line, bool *code)
 {
@@ -86,35 +124,17 @@ static uint32_t path_string(struct profile *profile, struct text path, struct te
     return profile_string(profile, whole, before + value + (size_t)(rest.end - rest.at));
 }
 
-static bool take_mapping(struct profile *profile, struct text line, struct text build)
+void text_mappings(struct profile *profile, struct text *text)
 {
-    struct profile_mapping mapping = {0};
-    bool code = true;
-    text_trim(&line);
-    if (!text_hex(&line, &mapping.start) || !text_word(&line, "-") ||
-        !text_hex(&line, &mapping.limit) || mapping.limit < mapping.start)
-        return false;
-    text_word(&line, ":");
-    if (line.at == line.end || (*line.at != ' ' && *line.at != '\t'))
-        return line.at == line.end;
-    text_blank(&line);
-    if (!take_access(&line, &code) || !take_place(&line, &mapping.offset)) {
-        text_blank(&line);
-        mapping.build_id = take_build_id(profile, &line, &mapping.offset);
+    struct text list = {find_list(*text), text->end}, line, build = {NULL, NULL};
+    text->end = list.at;
+    while (text_line(&list, &line)) {
+        text_trim(&line);
+        if (text_word(&line, "build="))
+            build = line;
+        else
+            take_mapping(profile, line, build);
     }
-    text_trim(&line);
-    mapping.path = path_string(profile, line, build);
-    if (mapping.path == 0 && !code)
-        return true;
-    profile_mapping(profile, &mapping);
-    if (code && profile->program == 0 && line.at < line.end && *line.at != '[')
-        profile->program = mapping.path;
-    return true;
-}
-
-bool text_mapping(struct profile *profile, struct text line)
-{
-    return take_mapping(profile, line, (struct text){NULL, NULL});
 }
 
 /* The announcing line at or behind `from`; the end if there is none. */
@@ -131,17 +151,4 @@ static const char *find_list(struct text text)
             first = at;
     }
     return first;
-}
-
-void text_mappings(struct profile *profile, struct text *text)
-{
-    struct text list = {find_list(*text), text->end}, line, build = {NULL, NULL};
-    text->end = list.at;
-    while (text_line(&list, &line)) {
-        text_trim(&line);
-        if (text_word(&line, "build="))
-            build = line;
-        else
-            take_mapping(profile, line, build);
-    }
 }

@@ -12,42 +12,9 @@
 
 #include <string.h>
 
-static struct text until_tab(struct text *line)
-{
-    struct text part = *line;
-    const char *tab = memchr(line->at, '\t', (size_t)(line->end - line->at));
-    part.end = tab ? tab : line->end;
-    line->at = part.end;
-    text_blank(line);
-    return part;
-}
-
-static uint32_t string_of(struct profile *profile, const struct text *text)
-{
-    return profile_string(profile, text->at, (size_t)(text->end - text->at));
-}
-
-/* "main.work+0x16" and "/src/work.go:39". */
-static struct profile_line line_of(struct profile *profile, struct text name, struct text place)
-{
-    struct profile_function function = {0};
-    struct profile_line made = {0};
-    const char *plus = memrchr(name.at, '+', (size_t)(name.end - name.at));
-    const char *colon = memrchr(place.at, ':', (size_t)(place.end - place.at));
-    uint64_t line;
-    if (plus && plus > name.at)
-        name.end = plus;
-    if (colon) {
-        struct text number = {colon + 1, place.end};
-        place.end = colon;
-        if (text_number(&number, &line) && line <= INT32_MAX)
-            made.line = (uint32_t)line;
-    }
-    function.name = function.system_name = string_of(profile, &name);
-    function.file = string_of(profile, &place);
-    made.function = profile_function(profile, &function);
-    return made;
-}
+static struct text until_tab(struct text *line);
+static struct profile_line line_of(struct profile *profile, struct text name, struct text place);
+static uint32_t string_of(struct profile *profile, const struct text *text);
 
 bool text_names(struct profile *profile, struct text line, struct text_names *names)
 {
@@ -74,4 +41,41 @@ bool text_names(struct profile *profile, struct text line, struct text_names *na
         names->any = true;
     }
     return true;
+}
+
+static struct text until_tab(struct text *line)
+{
+    struct text part = *line;
+    const char *tab = memchr(line->at, '\t', (size_t)(line->end - line->at));
+    part.end = tab ? tab : line->end;
+    line->at = part.end;
+    text_blank(line);
+    return part;
+}
+
+/* "main.work+0x16" and "/src/work.go:39". */
+static struct profile_line line_of(struct profile *profile, struct text name, struct text place)
+{
+    struct profile_function function = {0};
+    struct profile_line made = {0};
+    const char *plus = memrchr(name.at, '+', (size_t)(name.end - name.at));
+    const char *colon = memrchr(place.at, ':', (size_t)(place.end - place.at));
+    uint64_t line;
+    if (plus && plus > name.at)
+        name.end = plus;
+    if (colon) {
+        struct text number = {colon + 1, place.end};
+        place.end = colon;
+        if (text_number(&number, &line) && line <= INT32_MAX)
+            made.line = (uint32_t)line;
+    }
+    function.name = function.system_name = string_of(profile, &name);
+    function.file = string_of(profile, &place);
+    made.function = profile_function(profile, &function);
+    return made;
+}
+
+static uint32_t string_of(struct profile *profile, const struct text *text)
+{
+    return profile_string(profile, text->at, (size_t)(text->end - text->at));
 }

@@ -29,39 +29,27 @@ struct unpacking {
     size_t max;
 };
 
-/* Room for more, or the reason why not. */
-static bool grow(struct unpacking *it)
-{
-    struct pages *out = it->out;
-    if (out->size < out->room)
-        return true;
-    if (it->max == 0)
-        it->max = pages_spare() / 4 * 3;
-    if (out->size >= HARMLESS && out->size / RATIO_MAX > it->used)
-        return read_refuse(it->error, it->used,
-                           "%zu compressed bytes become more than %zu, which is implausible for a "
-                           "profile; if it is one, decompress it first",
-                           it->used, out->size);
-    if (out->size >= it->max && out->size >= HARMLESS)
-        return read_refuse(it->error, it->used,
-                           "decompressed, it has more than %zu MB, which is more than the free "
-                           "memory of this machine",
-                           out->size >> 20);
-    if (!pages_grow(out, out->room < FIRST_ROOM ? FIRST_ROOM : out->room * 2))
-        return read_refuse(it->error, it->used, "not enough memory to decompress it");
-    return true;
-}
+static bool is_gzip(const char *bytes, size_t size);
+static enum unpack_result unpack_gzip(struct unpacking *it);
+static bool grow(struct unpacking *it);
+static unsigned at_most(size_t size);
+static unsigned at_once(size_t room);
+static enum unpack_result unpack_zstd(struct unpacking *it);
 
-static unsigned at_most(size_t size)
+enum unpack_result unpack(const char *bytes, size_t size, struct pages *out,
+                          struct read_error *error)
 {
-    return size > UINT_MAX / 2 ? UINT_MAX / 2 : (unsigned)size;
-}
-
-/* Bytes that are unpacked in one go, so that somebody may see how far it has come. */
-static unsigned at_once(size_t room)
-{
-    enum { MOST = 1 << 22 };
-    return room < MOST ? (unsigned)room : MOST;
+    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    struct unpacking it = {.bytes = bytes, .size = size, .out = out, .error = error};
+    enum unpack_result result = UNPACK_PLAIN;
+    place_begin("unpacking", bytes, size);
+    if (is_gzip(bytes, size))
+        result = unpack_gzip(&it);
+    else if (size >= sizeof zstd && memcmp(bytes, zstd, sizeof zstd) == 0)
+        result = unpack_zstd(&it);
+    if (out->bytes)
+        out->bytes[out->size] = 0;
+    return result;
 }
 
 static bool is_gzip(const char *bytes, size_t size)
@@ -108,6 +96,41 @@ static enum unpack_result unpack_gzip(struct unpacking *it)
     return result;
 }
 
+/* Room for more, or the reason why not. */
+static bool grow(struct unpacking *it)
+{
+    struct pages *out = it->out;
+    if (out->size < out->room)
+        return true;
+    if (it->max == 0)
+        it->max = pages_spare() / 4 * 3;
+    if (out->size >= HARMLESS && out->size / RATIO_MAX > it->used)
+        return read_refuse(it->error, it->used,
+                           "%zu compressed bytes become more than %zu, which is implausible for a "
+                           "profile; if it is one, decompress it first",
+                           it->used, out->size);
+    if (out->size >= it->max && out->size >= HARMLESS)
+        return read_refuse(it->error, it->used,
+                           "decompressed, it has more than %zu MB, which is more than the free "
+                           "memory of this machine",
+                           out->size >> 20);
+    if (!pages_grow(out, out->room < FIRST_ROOM ? FIRST_ROOM : out->room * 2))
+        return read_refuse(it->error, it->used, "not enough memory to decompress it");
+    return true;
+}
+
+static unsigned at_most(size_t size)
+{
+    return size > UINT_MAX / 2 ? UINT_MAX / 2 : (unsigned)size;
+}
+
+/* Bytes that are unpacked in one go, so that somebody may see how far it has come. */
+static unsigned at_once(size_t room)
+{
+    enum { MOST = 1 << 22 };
+    return room < MOST ? (unsigned)room : MOST;
+}
+
 static enum unpack_result unpack_zstd(struct unpacking *it)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
@@ -137,20 +160,4 @@ static enum unpack_result unpack_zstd(struct unpacking *it)
     }
     ZSTD_freeDStream(stream);
     return !fine ? UNPACK_REFUSED : left == 0 ? UNPACK_WHOLE : UNPACK_TORN;
-}
-
-enum unpack_result unpack(const char *bytes, size_t size, struct pages *out,
-                          struct read_error *error)
-{
-    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
-    struct unpacking it = {.bytes = bytes, .size = size, .out = out, .error = error};
-    enum unpack_result result = UNPACK_PLAIN;
-    place_begin("unpacking", bytes, size);
-    if (is_gzip(bytes, size))
-        result = unpack_gzip(&it);
-    else if (size >= sizeof zstd && memcmp(bytes, zstd, sizeof zstd) == 0)
-        result = unpack_zstd(&it);
-    if (out->bytes)
-        out->bytes[out->size] = 0;
-    return result;
 }

@@ -19,14 +19,36 @@ struct parser {
     unsigned depth;
 };
 
-static bool among(const char *set, char c)
-{
-    return c != '\0' && strchr(set, c) != NULL;
-}
+static void skip_blanks(struct parser *parser);
+static bool parse_value(struct parser *parser);
+static bool refuse(const struct parser *parser, const char *reason);
+static bool add(struct parser *parser, enum value_kind kind);
+static bool parse_text(struct parser *parser);
+static bool parse_word(struct parser *parser, const char *word, enum value_kind kind);
+static bool parse_number(struct parser *parser);
+static bool among(const char *set, char c);
+static bool parse_behind(struct parser *parser, bool *more);
+static bool parse_key(struct parser *parser);
+static const char *place(const struct values *values, uint32_t value);
+static size_t put_escape(char *to, const char **at, const char *end);
+static unsigned hex4(const char *at, const char *end);
+static size_t put_utf8(char *to, unsigned code);
 
-static bool refuse(const struct parser *parser, const char *reason)
+bool value_parse(struct values *values, const struct read_input *input, struct read_error *error)
 {
-    return read_refuse(parser->error, (uint64_t)(parser->at - parser->values->bytes), "%s", reason);
+    struct parser parser = {
+        .values = values, .error = error, .at = input->bytes, .end = input->bytes + input->size};
+    bool more = true;
+    memset(values, 0, sizeof *values);
+    values->bytes = input->bytes;
+    values->size = input->size;
+    skip_blanks(&parser);
+    while (more) {
+        place_at(parser.at);
+        if (!parse_value(&parser) || !parse_behind(&parser, &more))
+            return false;
+    }
+    return true;
 }
 
 static void skip_blanks(struct parser *parser)
@@ -34,6 +56,35 @@ static void skip_blanks(struct parser *parser)
     while (parser->at < parser->end && (*parser->at == ' ' || *parser->at == '\n' ||
                                         *parser->at == '\t' || *parser->at == '\r'))
         parser->at++;
+}
+
+/* One value, or the start of one with others in it. */
+static bool parse_value(struct parser *parser)
+{
+    char c = parser->at < parser->end ? *parser->at : '\0';
+    if (c == '{' || c == '[') {
+        if (parser->depth == DEPTH_MAX)
+            return refuse(parser, "values are nested too deeply");
+        parser->open[parser->depth++] = (uint32_t)parser->values->count;
+        if (!add(parser, c == '{' ? VALUE_OBJECT : VALUE_ARRAY))
+            return false;
+        parser->at++;
+        return true;
+    }
+    if (c == '"')
+        return parse_text(parser);
+    if (c == 't')
+        return parse_word(parser, "true", VALUE_TRUE);
+    if (c == 'f')
+        return parse_word(parser, "false", VALUE_FALSE);
+    if (c == 'n')
+        return parse_word(parser, "null", VALUE_NULL);
+    return parser->at < parser->end ? parse_number(parser) : refuse(parser, "the JSON is cut off");
+}
+
+static bool refuse(const struct parser *parser, const char *reason)
+{
+    return read_refuse(parser->error, (uint64_t)(parser->at - parser->values->bytes), "%s", reason);
 }
 
 static bool add(struct parser *parser, enum value_kind kind)
@@ -83,43 +134,9 @@ static bool parse_number(struct parser *parser)
     return parser->at > first || refuse(parser, "not JSON");
 }
 
-/* One value, or the start of one with others in it. */
-static bool parse_value(struct parser *parser)
+static bool among(const char *set, char c)
 {
-    char c = parser->at < parser->end ? *parser->at : '\0';
-    if (c == '{' || c == '[') {
-        if (parser->depth == DEPTH_MAX)
-            return refuse(parser, "values are nested too deeply");
-        parser->open[parser->depth++] = (uint32_t)parser->values->count;
-        if (!add(parser, c == '{' ? VALUE_OBJECT : VALUE_ARRAY))
-            return false;
-        parser->at++;
-        return true;
-    }
-    if (c == '"')
-        return parse_text(parser);
-    if (c == 't')
-        return parse_word(parser, "true", VALUE_TRUE);
-    if (c == 'f')
-        return parse_word(parser, "false", VALUE_FALSE);
-    if (c == 'n')
-        return parse_word(parser, "null", VALUE_NULL);
-    return parser->at < parser->end ? parse_number(parser) : refuse(parser, "the JSON is cut off");
-}
-
-static bool parse_key(struct parser *parser)
-{
-    if (parser->at >= parser->end || *parser->at != '"')
-        return refuse(parser,
-                      parser->at < parser->end ? "a member has no name" : "the JSON is cut off");
-    if (!parse_text(parser))
-        return false;
-    skip_blanks(parser);
-    if (parser->at >= parser->end || *parser->at != ':')
-        return refuse(parser, "a member has no value");
-    parser->at++;
-    skip_blanks(parser);
-    return true;
+    return c != '\0' && strchr(set, c) != NULL;
 }
 
 /* Behind a value: closes what ends here. *more says that another value must follow. */
@@ -148,20 +165,18 @@ static bool parse_behind(struct parser *parser, bool *more)
     return true;
 }
 
-bool value_parse(struct values *values, const struct read_input *input, struct read_error *error)
+static bool parse_key(struct parser *parser)
 {
-    struct parser parser = {
-        .values = values, .error = error, .at = input->bytes, .end = input->bytes + input->size};
-    bool more = true;
-    memset(values, 0, sizeof *values);
-    values->bytes = input->bytes;
-    values->size = input->size;
-    skip_blanks(&parser);
-    while (more) {
-        place_at(parser.at);
-        if (!parse_value(&parser) || !parse_behind(&parser, &more))
-            return false;
-    }
+    if (parser->at >= parser->end || *parser->at != '"')
+        return refuse(parser,
+                      parser->at < parser->end ? "a member has no name" : "the JSON is cut off");
+    if (!parse_text(parser))
+        return false;
+    skip_blanks(parser);
+    if (parser->at >= parser->end || *parser->at != ':')
+        return refuse(parser, "a member has no value");
+    parser->at++;
+    skip_blanks(parser);
     return true;
 }
 
@@ -239,55 +254,6 @@ int64_t value_member_integer(const struct values *values, uint32_t object, const
 
 /* ---- text ---- */
 
-static unsigned hex4(const char *at, const char *end)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        char c = at + i < end ? at[i] : ' ';
-        if (!among("0123456789abcdefABCDEF", c))
-            return 0xfffd;
-        sum = sum * 16 + (unsigned)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-    }
-    return sum;
-}
-
-static size_t put_utf8(char *to, unsigned code)
-{
-    if (code < 0x80) {
-        to[0] = (char)code;
-        return 1;
-    }
-    static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0};
-    unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    to[0] = (char)(leads[more] | code >> (6 * more));
-    for (unsigned i = 1; i <= more; i++)
-        to[i] = (char)(0x80 | (code >> (6 * (more - i)) & 0x3f));
-    return more + 1;
-}
-
-/* What is behind a backslash; moves on behind it. Never longer than what it was. */
-static size_t put_escape(char *to, const char **at, const char *end)
-{
-    static const char from[] = "nrtbf", into[] = "\n\r\t\b\f";
-    char c = *(*at)++;
-    const char *known = memchr(from, c, sizeof from - 1);
-    if (c != 'u') {
-        *to = known ? into[known - from] : c;
-        return 1;
-    }
-    unsigned code = hex4(*at, end);
-    *at = end - *at < 4 ? end : *at + 4;
-    if (code >= 0xd800 && code < 0xe000) { /* one of a pair */
-        unsigned low =
-            end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u' ? hex4(*at + 2, end) : 0;
-        if (code >= 0xdc00 || low < 0xdc00 || low >= 0xe000)
-            return put_utf8(to, 0xfffd);
-        *at += 6;
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    }
-    return put_utf8(to, code == 0 ? 0xfffd : code);
-}
-
 const char *value_text(struct values *values, uint32_t value, size_t *length)
 {
     const char *first = place(values, value) + 1, *end = first, *at;
@@ -317,6 +283,55 @@ const char *value_text(struct values *values, uint32_t value, size_t *length)
     }
     *length = used;
     return values->text;
+}
+
+/* What is behind a backslash; moves on behind it. Never longer than what it was. */
+static size_t put_escape(char *to, const char **at, const char *end)
+{
+    static const char from[] = "nrtbf", into[] = "\n\r\t\b\f";
+    char c = *(*at)++;
+    const char *known = memchr(from, c, sizeof from - 1);
+    if (c != 'u') {
+        *to = known ? into[known - from] : c;
+        return 1;
+    }
+    unsigned code = hex4(*at, end);
+    *at = end - *at < 4 ? end : *at + 4;
+    if (code >= 0xd800 && code < 0xe000) { /* one of a pair */
+        unsigned low =
+            end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u' ? hex4(*at + 2, end) : 0;
+        if (code >= 0xdc00 || low < 0xdc00 || low >= 0xe000)
+            return put_utf8(to, 0xfffd);
+        *at += 6;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    return put_utf8(to, code == 0 ? 0xfffd : code);
+}
+
+static unsigned hex4(const char *at, const char *end)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        char c = at + i < end ? at[i] : ' ';
+        if (!among("0123456789abcdefABCDEF", c))
+            return 0xfffd;
+        sum = sum * 16 + (unsigned)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    }
+    return sum;
+}
+
+static size_t put_utf8(char *to, unsigned code)
+{
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0};
+    unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    to[0] = (char)(leads[more] | code >> (6 * more));
+    for (unsigned i = 1; i <= more; i++)
+        to[i] = (char)(0x80 | (code >> (6 * (more - i)) & 0x3f));
+    return more + 1;
 }
 
 uint32_t value_string(struct values *values, uint32_t value, struct profile *profile)

@@ -43,38 +43,131 @@ struct flat_maker {
     unsigned turn;
 };
 
-static const void *key_bytes(const void *context, uint32_t number, size_t *size)
-{
-    *size = sizeof(struct flat_key);
-    return &((const struct flat_maker *)context)->known[number].key;
-}
-
-/* The frame's number, or UINT32_MAX when memory is out. */
-static uint32_t frame(struct flat *flat, struct flat_maker *maker, const struct flat_key *key,
-                      uint64_t address)
-{
-    size_t count = flat->frames_count;
-    uint32_t number;
-    if (!map_find(&maker->frames, maker, key_bytes, key, sizeof *key, &number))
-        return UINT32_MAX;
-    if (number != MAP_NONE)
-        return number;
-    if (!list_reserve(&maker->known, &maker->known_room, count + 1, sizeof *maker->known))
-        return UINT32_MAX;
-    maker->known[count] = (struct known){*key, address};
-    map_add(&maker->frames, (uint32_t)count);
-    flat->frames_count++;
-    return (uint32_t)count;
-}
-
+static const uint32_t *stack_path(const void *context, uint32_t stack, uint32_t *count);
+static bool stack_meet(struct flat *flat, struct flat_maker *maker, uint32_t stack);
+static bool location_add(struct flat *flat, struct flat_maker *maker, uint32_t number);
 static bool item_add(struct flat *flat, struct flat_maker *maker, const struct flat_key *key,
-                     uint64_t address)
+                     uint64_t address);
+static uint32_t frame(struct flat *flat, struct flat_maker *maker, const struct flat_key *key,
+                      uint64_t address);
+static const void *key_bytes(const void *context, uint32_t number, size_t *size);
+static bool frames_make(struct flat *flat, struct flat_maker *maker);
+static char *name_make(const struct profile *profile, const struct flat_key *key);
+static int compare_frames(const void *one, const void *other, void *context);
+static bool stacks_sort(struct flat *flat, struct flat_maker *maker, uint32_t *places);
+static bool stacks_link(struct flat *flat, const struct profile *profile, const uint32_t *places);
+
+struct flat_stack flat_stack(const struct flat *flat, size_t stack)
 {
-    uint32_t number = frame(flat, maker, key, address);
-    if (number == UINT32_MAX || !list_reserve(&maker->items, &maker->items_room,
-                                              maker->items_count + 1, sizeof *maker->items))
-        return false;
-    maker->items[maker->items_count++] = number;
+    struct flat_stack made;
+    const struct profile_samples *samples = &flat->maker->profile->samples;
+    made.frames = stack_path(flat->maker, samples->stacks[flat->first[stack]], &made.count);
+    return made;
+}
+
+/* The frames of a stack of the profile, in the order that is wanted. */
+static const uint32_t *stack_path(const void *context, uint32_t stack, uint32_t *count)
+{
+    struct flat_maker *maker = (struct flat_maker *)context;
+    uint32_t locations_count;
+    const uint32_t *locations = profile_frames_of(maker->profile, stack, &locations_count);
+    size_t length = 0;
+    unsigned turn = maker->turn++ % 2;
+    for (uint32_t i = 0; i < locations_count; i++)
+        length += maker->pieces[locations[i]].count;
+    if (length >= maker->path_room[turn]) {
+        free(maker->path[turn]);
+        maker->path_room[turn] = 2 * length + 64;
+        maker->path[turn] = malloc(maker->path_room[turn] * sizeof(uint32_t));
+    }
+    uint32_t *path = maker->path[turn];
+    *count = path ? (uint32_t)length : 0;
+    if (!path) {
+        maker->path_room[turn] = 0;
+        return NULL;
+    }
+    size_t at = maker->options.leaf_first ? 0 : length;
+    for (uint32_t i = 0; i < locations_count; i++) {
+        const struct pieces *pieces = &maker->pieces[locations[i]];
+        for (uint32_t k = 0; k < pieces->count; k++)
+            path[maker->options.leaf_first ? at++ : --at] = maker->items[pieces->first + k];
+    }
+    return path;
+}
+
+int64_t flat_value(const struct flat *flat, size_t stack, unsigned type)
+{
+    const struct profile *profile = flat->maker->profile;
+    const int64_t *values =
+        type < profile->types ? profile->samples.values[type] : flat->maker->options.more;
+    int64_t sum = 0;
+    uint32_t sample = flat->first[stack];
+    do {
+        sum += values[sample];
+        sample = flat->next ? flat->next[sample] : UINT32_MAX;
+    } while (sample != UINT32_MAX);
+    return sum;
+}
+
+char *flat_unnamed(const struct profile *profile, uint32_t number, uint64_t address)
+{
+    char *text = NULL;
+    const struct profile_mapping *mapping = profile_mapping_at(profile, number);
+    const char *path = profile_text(profile, mapping->path), *slash = strrchr(path, '/');
+    int length;
+    if (address == 0)
+        length = asprintf(&text, "%.*s", FLAT_NAME_MAX,
+                          number == 0 ? "[unknown]"
+                          : slash     ? slash + 1
+                                      : path);
+    else if (number == 0)
+        length = asprintf(&text, "0x%" PRIx64, address);
+    else
+        length = asprintf(&text, "%.*s+0x%" PRIx64, FLAT_NAME_MAX, slash ? slash + 1 : path,
+                          address - mapping->start + mapping->offset);
+    return length < 0 ? NULL : text;
+}
+
+bool flat_make(struct flat *flat, const struct profile *profile, const struct flat_options *options)
+{
+    const struct profile_samples *samples = &profile->samples;
+    size_t stacks = profile->stacks.count;
+    memset(flat, 0, sizeof *flat);
+    flat->types = profile->types + (options->more ? 1 : 0);
+    struct flat_maker *maker = flat->maker = calloc(1, sizeof *maker);
+    uint32_t *places = malloc((stacks + 1) * sizeof *places);
+    bool done = maker && places && samples->count < UINT32_MAX;
+    if (done) {
+        memset(places, 0xff, (stacks + 1) * sizeof *places);
+        *maker = (struct flat_maker){.profile = profile, .options = *options};
+        maker->pieces = calloc(profile->locations.count + 1, sizeof *maker->pieces);
+        done = maker->pieces != NULL;
+    }
+    for (size_t i = 0; i < samples->count && done; i++) {
+        uint32_t stack = samples->stacks[i];
+        done = places[stack] != UINT32_MAX || stack_meet(flat, maker, stack);
+        places[stack] = 0;
+    }
+    done = done && frames_make(flat, maker) && stacks_sort(flat, maker, places) &&
+           stacks_link(flat, profile, places);
+    free(places);
+    return done;
+}
+
+/* Makes the frames of all locations of a stack. */
+static bool stack_meet(struct flat *flat, struct flat_maker *maker, uint32_t stack)
+{
+    uint32_t count;
+    const uint32_t *locations = profile_frames_of(maker->profile, stack, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pieces *pieces = &maker->pieces[locations[i]];
+        if (pieces->count > 0)
+            continue;
+        pieces->first = (uint32_t)maker->items_count;
+        if (!location_add(flat, maker, locations[i]))
+            return false;
+        pieces->count = (uint32_t)maker->items_count - pieces->first;
+    }
     return true;
 }
 
@@ -111,116 +204,39 @@ static bool location_add(struct flat *flat, struct flat_maker *maker, uint32_t n
     return named || item_add(flat, maker, &key, location->address);
 }
 
-/* Makes the frames of all locations of a stack. */
-static bool stack_meet(struct flat *flat, struct flat_maker *maker, uint32_t stack)
+static bool item_add(struct flat *flat, struct flat_maker *maker, const struct flat_key *key,
+                     uint64_t address)
 {
-    uint32_t count;
-    const uint32_t *locations = profile_frames_of(maker->profile, stack, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pieces *pieces = &maker->pieces[locations[i]];
-        if (pieces->count > 0)
-            continue;
-        pieces->first = (uint32_t)maker->items_count;
-        if (!location_add(flat, maker, locations[i]))
-            return false;
-        pieces->count = (uint32_t)maker->items_count - pieces->first;
-    }
+    uint32_t number = frame(flat, maker, key, address);
+    if (number == UINT32_MAX || !list_reserve(&maker->items, &maker->items_room,
+                                              maker->items_count + 1, sizeof *maker->items))
+        return false;
+    maker->items[maker->items_count++] = number;
     return true;
 }
 
-/* The frames of a stack of the profile, in the order that is wanted. */
-static const uint32_t *stack_path(const void *context, uint32_t stack, uint32_t *count)
+/* The frame's number, or UINT32_MAX when memory is out. */
+static uint32_t frame(struct flat *flat, struct flat_maker *maker, const struct flat_key *key,
+                      uint64_t address)
 {
-    struct flat_maker *maker = (struct flat_maker *)context;
-    uint32_t locations_count;
-    const uint32_t *locations = profile_frames_of(maker->profile, stack, &locations_count);
-    size_t length = 0;
-    unsigned turn = maker->turn++ % 2;
-    for (uint32_t i = 0; i < locations_count; i++)
-        length += maker->pieces[locations[i]].count;
-    if (length >= maker->path_room[turn]) {
-        free(maker->path[turn]);
-        maker->path_room[turn] = 2 * length + 64;
-        maker->path[turn] = malloc(maker->path_room[turn] * sizeof(uint32_t));
-    }
-    uint32_t *path = maker->path[turn];
-    *count = path ? (uint32_t)length : 0;
-    if (!path) {
-        maker->path_room[turn] = 0;
-        return NULL;
-    }
-    size_t at = maker->options.leaf_first ? 0 : length;
-    for (uint32_t i = 0; i < locations_count; i++) {
-        const struct pieces *pieces = &maker->pieces[locations[i]];
-        for (uint32_t k = 0; k < pieces->count; k++)
-            path[maker->options.leaf_first ? at++ : --at] = maker->items[pieces->first + k];
-    }
-    return path;
+    size_t count = flat->frames_count;
+    uint32_t number;
+    if (!map_find(&maker->frames, maker, key_bytes, key, sizeof *key, &number))
+        return UINT32_MAX;
+    if (number != MAP_NONE)
+        return number;
+    if (!list_reserve(&maker->known, &maker->known_room, count + 1, sizeof *maker->known))
+        return UINT32_MAX;
+    maker->known[count] = (struct known){*key, address};
+    map_add(&maker->frames, (uint32_t)count);
+    flat->frames_count++;
+    return (uint32_t)count;
 }
 
-struct flat_stack flat_stack(const struct flat *flat, size_t stack)
+static const void *key_bytes(const void *context, uint32_t number, size_t *size)
 {
-    struct flat_stack made;
-    const struct profile_samples *samples = &flat->maker->profile->samples;
-    made.frames = stack_path(flat->maker, samples->stacks[flat->first[stack]], &made.count);
-    return made;
-}
-
-int64_t flat_value(const struct flat *flat, size_t stack, unsigned type)
-{
-    const struct profile *profile = flat->maker->profile;
-    const int64_t *values =
-        type < profile->types ? profile->samples.values[type] : flat->maker->options.more;
-    int64_t sum = 0;
-    uint32_t sample = flat->first[stack];
-    do {
-        sum += values[sample];
-        sample = flat->next ? flat->next[sample] : UINT32_MAX;
-    } while (sample != UINT32_MAX);
-    return sum;
-}
-
-char *flat_unnamed(const struct profile *profile, uint32_t number, uint64_t address)
-{
-    char *text = NULL;
-    const struct profile_mapping *mapping = profile_mapping_at(profile, number);
-    const char *path = profile_text(profile, mapping->path), *slash = strrchr(path, '/');
-    int length;
-    if (address == 0)
-        length = asprintf(&text, "%.*s", FLAT_NAME_MAX,
-                          number == 0 ? "[unknown]"
-                          : slash     ? slash + 1
-                                      : path);
-    else if (number == 0)
-        length = asprintf(&text, "0x%" PRIx64, address);
-    else
-        length = asprintf(&text, "%.*s+0x%" PRIx64, FLAT_NAME_MAX, slash ? slash + 1 : path,
-                          address - mapping->start + mapping->offset);
-    return length < 0 ? NULL : text;
-}
-
-static char *name_make(const struct profile *profile, const struct flat_key *key)
-{
-    char *text = NULL;
-    const char *name = profile_text(profile, key->name);
-    if (key->name == 0)
-        return flat_unnamed(profile, key->mapping, key->address);
-    if (asprintf(&text, "%s%.*s", key->guess && name[0] != '~' ? "~" : "", FLAT_NAME_MAX, name) < 0)
-        return NULL;
-    return text;
-}
-
-static int compare_frames(const void *one, const void *other, void *context)
-{
-    const struct flat_frame *frames = context;
-    const struct flat_frame *a = &frames[*(const uint32_t *)one];
-    const struct flat_frame *b = &frames[*(const uint32_t *)other];
-    int order = strcmp(a->name, b->name);
-    if (order == 0)
-        order = strcmp(a->file, b->file);
-    if (order == 0)
-        order = strcmp(a->module, b->module);
-    return order != 0 ? order : a->line < b->line ? -1 : a->line > b->line;
+    *size = sizeof(struct flat_key);
+    return &((const struct flat_maker *)context)->known[number].key;
 }
 
 /* Makes the frames, and numbers them anew, by name. */
@@ -262,6 +278,30 @@ static bool frames_make(struct flat *flat, struct flat_maker *maker)
     return done;
 }
 
+static char *name_make(const struct profile *profile, const struct flat_key *key)
+{
+    char *text = NULL;
+    const char *name = profile_text(profile, key->name);
+    if (key->name == 0)
+        return flat_unnamed(profile, key->mapping, key->address);
+    if (asprintf(&text, "%s%.*s", key->guess && name[0] != '~' ? "~" : "", FLAT_NAME_MAX, name) < 0)
+        return NULL;
+    return text;
+}
+
+static int compare_frames(const void *one, const void *other, void *context)
+{
+    const struct flat_frame *frames = context;
+    const struct flat_frame *a = &frames[*(const uint32_t *)one];
+    const struct flat_frame *b = &frames[*(const uint32_t *)other];
+    int order = strcmp(a->name, b->name);
+    if (order == 0)
+        order = strcmp(a->file, b->file);
+    if (order == 0)
+        order = strcmp(a->module, b->module);
+    return order != 0 ? order : a->line < b->line ? -1 : a->line > b->line;
+}
+
 /* Numbers the stacks in their order; those that have become the same are one. *places: by stack of
  * the profile, its number; UINT32_MAX: no sample has it. */
 static bool stacks_sort(struct flat *flat, struct flat_maker *maker, uint32_t *places)
@@ -301,32 +341,6 @@ static bool stacks_link(struct flat *flat, const struct profile *profile, const 
         *first = (uint32_t)i;
     }
     return true;
-}
-
-bool flat_make(struct flat *flat, const struct profile *profile, const struct flat_options *options)
-{
-    const struct profile_samples *samples = &profile->samples;
-    size_t stacks = profile->stacks.count;
-    memset(flat, 0, sizeof *flat);
-    flat->types = profile->types + (options->more ? 1 : 0);
-    struct flat_maker *maker = flat->maker = calloc(1, sizeof *maker);
-    uint32_t *places = malloc((stacks + 1) * sizeof *places);
-    bool done = maker && places && samples->count < UINT32_MAX;
-    if (done) {
-        memset(places, 0xff, (stacks + 1) * sizeof *places);
-        *maker = (struct flat_maker){.profile = profile, .options = *options};
-        maker->pieces = calloc(profile->locations.count + 1, sizeof *maker->pieces);
-        done = maker->pieces != NULL;
-    }
-    for (size_t i = 0; i < samples->count && done; i++) {
-        uint32_t stack = samples->stacks[i];
-        done = places[stack] != UINT32_MAX || stack_meet(flat, maker, stack);
-        places[stack] = 0;
-    }
-    done = done && frames_make(flat, maker) && stacks_sort(flat, maker, places) &&
-           stacks_link(flat, profile, places);
-    free(places);
-    return done;
 }
 
 void flat_free(struct flat *flat)

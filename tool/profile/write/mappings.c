@@ -4,20 +4,8 @@
 
 #include <stdlib.h>
 
-static uintptr_t file_of(const struct profile *profile, const struct profile_mapping *mapping)
-{
-    return (uintptr_t)profile_text(profile, mapping->path);
-}
-
-static int compare(const void *one, const void *other, void *context)
-{
-    const struct profile *profile = context;
-    const struct profile_mapping *a = profile_mapping_at(profile, *(const uint32_t *)one);
-    const struct profile_mapping *b = profile_mapping_at(profile, *(const uint32_t *)other);
-    if (file_of(profile, a) != file_of(profile, b))
-        return file_of(profile, a) < file_of(profile, b) ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
+static int compare(const void *one, const void *other, void *context);
+static uintptr_t file_of(const struct profile *profile, const struct profile_mapping *mapping);
 
 bool mappings_start(struct mappings *mappings, const struct profile *profile)
 {
@@ -30,6 +18,21 @@ bool mappings_start(struct mappings *mappings, const struct profile *profile)
         mappings->order[i] = i;
     qsort_r(mappings->order, count, sizeof *mappings->order, compare, (void *)profile);
     return true;
+}
+
+static int compare(const void *one, const void *other, void *context)
+{
+    const struct profile *profile = context;
+    const struct profile_mapping *a = profile_mapping_at(profile, *(const uint32_t *)one);
+    const struct profile_mapping *b = profile_mapping_at(profile, *(const uint32_t *)other);
+    if (file_of(profile, a) != file_of(profile, b))
+        return file_of(profile, a) < file_of(profile, b) ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static uintptr_t file_of(const struct profile *profile, const struct profile_mapping *mapping)
+{
+    return (uintptr_t)profile_text(profile, mapping->path);
 }
 
 void mappings_free(struct mappings *mappings)

@@ -30,6 +30,86 @@ extern const char flame_script[], flame_script_sha256[], page_script[], page_scr
 
 enum { PLOT_WIDE = 1120, PLOT_NARROW = 400 };
 
+static void head_put(struct html *html);
+static void hash_put(FILE *file, const char *hex);
+static void title_put(struct html *html);
+static void style_put(struct html *html);
+static void colors_put(FILE *file, bool memory, bool dark);
+static bool body_put(struct html *html);
+static void facts_put(struct html *html);
+static void fact_put(FILE *file, const char *key, const char *value);
+static const char *build_of(const struct profile *profile);
+static void exactness_put(const struct html *html);
+static void notes_put(struct html *html);
+static void cards_put(struct html *html);
+static void card_note(struct html *html, const struct html_metric *metric);
+static bool time_put(struct html *html);
+static void plots_put(struct html *html, const struct view *view,
+                      void (*draw)(const struct view *, const struct picture_options *, FILE *));
+static void flame_put(struct html *html);
+static void table_put(struct html *html);
+static bool sizes_put(struct html *html);
+static void data_put(struct html *html);
+
+const struct view *html_past(struct html *html)
+{
+    struct view_options options = html->view;
+    int type = profile_type_named(html->profile, TYPE_INUSE_SPACE);
+    if (html->has_past)
+        return &html->past;
+    if (type >= 0)
+        options.type = (unsigned)type;
+    options.by = VIEW_SITE;
+    options.past = true;
+    options.apart = true; /* as for memoir leaks */
+    options.age_min_us = options.age_max_us = 0;
+    html->has_past = view_make(&html->past, html->profile, &options, html->error);
+    return html->has_past ? &html->past : NULL;
+}
+
+bool html_write(const struct profile *profile, const struct view_options *view,
+                const struct html_options *options, FILE *file, struct view_error *error)
+{
+    struct html html = {
+        .profile = profile, .view = *view, .options = options, .file = file, .error = error};
+    html.view.rows_only = html.view.past = false;
+    bool ok = html_metrics_make(&html) && html_leaks_make(&html);
+    flame_data_rank(&html.data);
+    if (ok) {
+        head_put(&html);
+        ok = body_put(&html);
+    }
+    if (!ok && !error->text[0])
+        view_out_of_memory(error);
+    for (unsigned i = 0; i < HTML_METRICS_MAX; i++) {
+        free(html.metrics[i].rows.text);
+        free(html.metrics[i].plain.text);
+        free(html.metrics[i].nodes.text);
+    }
+    free(html.leaks.text);
+    view_free(&html.past);
+    flame_data_free(&html.data);
+    return ok;
+}
+
+static void head_put(struct html *html)
+{
+    FILE *file = html->file;
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+          "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src",
+          file);
+    hash_put(file, flame_script_sha256);
+    hash_put(file, page_script_sha256);
+    fputs("\"/>\n<title>", file);
+    title_put(html);
+    fputs(" \xc2\xb7 memoir</title>\n", file);
+    style_put(html);
+    fputs("</head>\n", file);
+}
+
 static void hash_put(FILE *file, const char *hex)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -47,17 +127,16 @@ static void hash_put(FILE *file, const char *hex)
     fputc('\'', file);
 }
 
-static void colors_put(FILE *file, bool memory, bool dark)
+static void title_put(struct html *html)
 {
-    char color[8];
-    for (unsigned family = 0; family < SVG_FAMILIES; family++)
-        for (unsigned shade = 0; shade < SVG_SHADES; shade++)
-            fprintf(file, "--c%u%u:%s;", family, shade,
-                    svg_color(color, memory, dark, family, shade));
-    for (unsigned less = 0; less < 2; less++)
-        for (unsigned level = 0; level <= FLAME_LEVELS; level++)
-            fprintf(file, "--%c%u:%s;", less ? 'l' : 'g', level,
-                    svg_level_color(color, dark, less, level));
+    const struct profile *profile = html->profile;
+    const char *program = profile_text(profile, profile->program);
+    if (html->options->title)
+        svg_text(html->file, html->options->title);
+    else if (program[0])
+        svg_text(html->file, svg_base_name(program));
+    else
+        svg_text(html->file, svg_base_name(html->options->name));
 }
 
 /* The colours of pictures as variables, so that a theme is a set of them; then the rules. */
@@ -80,34 +159,89 @@ static void style_put(struct html *html)
     fprintf(file, "\n%s</style>\n", page_style);
 }
 
-static void title_put(struct html *html)
+static void colors_put(FILE *file, bool memory, bool dark)
 {
-    const struct profile *profile = html->profile;
-    const char *program = profile_text(profile, profile->program);
-    if (html->options->title)
-        svg_text(html->file, html->options->title);
-    else if (program[0])
-        svg_text(html->file, svg_base_name(program));
-    else
-        svg_text(html->file, svg_base_name(html->options->name));
+    char color[8];
+    for (unsigned family = 0; family < SVG_FAMILIES; family++)
+        for (unsigned shade = 0; shade < SVG_SHADES; shade++)
+            fprintf(file, "--c%u%u:%s;", family, shade,
+                    svg_color(color, memory, dark, family, shade));
+    for (unsigned less = 0; less < 2; less++)
+        for (unsigned level = 0; level <= FLAME_LEVELS; level++)
+            fprintf(file, "--%c%u:%s;", less ? 'l' : 'g', level,
+                    svg_level_color(color, dark, less, level));
 }
 
-static void head_put(struct html *html)
+static bool body_put(struct html *html)
 {
     FILE *file = html->file;
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-          "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src",
-          file);
-    hash_put(file, flame_script_sha256);
-    hash_put(file, page_script_sha256);
-    fputs("\"/>\n<title>", file);
+    fputs("<body>\n<header>\n<h1>", file);
     title_put(html);
-    fputs(" \xc2\xb7 memoir</title>\n", file);
-    style_put(html);
-    fputs("</head>\n", file);
+    fputs("</h1>\n", file);
+    facts_put(html);
+    notes_put(html);
+    cards_put(html);
+    fputs("</header>\n<div id=\"bar\" hidden=\"hidden\"><input type=\"search\" id=\"search\" "
+          "placeholder=\"Search ( / ), regular expression\" aria-label=\"search\" "
+          "spellcheck=\"false\" autocomplete=\"off\"/><output id=\"found\"></output>"
+          "<button type=\"button\" id=\"theme\" title=\"t\">theme</button>"
+          "<button type=\"button\" id=\"help\" title=\"?\">keys</button></div>\n<main>\n",
+          file);
+    if (!time_put(html))
+        return false;
+    flame_put(html);
+    table_put(html);
+    if (html->leaks.text)
+        fprintf(file, "<section id=\"leaks\">\n%s</section>\n", html->leaks.text);
+    if (!sizes_put(html))
+        return false;
+    fprintf(file,
+            "</main>\n<footer>Made by memoir %s. This file needs no other and asks nothing of the "
+            "network.</footer>\n<dialog id=\"keys\"></dialog>\n",
+            html->options->version);
+    data_put(html);
+    fputs("</body>\n</html>\n", file);
+    return true;
+}
+
+static void facts_put(struct html *html)
+{
+    FILE *file = html->file;
+    const struct profile *profile = html->profile;
+    char text[1200], when[64] = "", length[32] = "";
+    time_t seconds = (time_t)(profile->time_ns / 1000000000);
+    struct tm tm;
+    fputs("<dl class=\"facts\">\n", file);
+    fact_put(file, "command",
+             profile_text(profile, profile->command ? profile->command : profile->program));
+    if (profile->time_ns > 0 && gmtime_r(&seconds, &tm))
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+    if (profile->duration_ns > 0)
+        snprintf(length, sizeof length, "%s%s", when[0] ? ", for " : "",
+                 style_time(text, profile->duration_ns));
+    snprintf(text, sizeof text, "%s%s", when, length);
+    fact_put(file, "recorded", text);
+    text[0] = '\0';
+    if (profile->host || profile->pid > 0)
+        snprintf(text, sizeof text, "%.500s", profile_text(profile, profile->host));
+    if (profile->pid > 0)
+        snprintf(text + strlen(text), 64, "%sprocess %" PRId64, text[0] ? ", " : "", profile->pid);
+    fact_put(file, "where", text);
+    if (html->options->base_name)
+        snprintf(text, sizeof text, "%.500s, compared with %.500s", html->options->name,
+                 html->options->base_name);
+    else
+        snprintf(text, sizeof text, "%.500s (%s)", html->options->name, profile->format);
+    fact_put(file, "input", text);
+    fact_put(file, "build", build_of(profile));
+    exactness_put(html);
+    text[0] = '\0';
+    if (profile->samples.count > 0)
+        snprintf(text, sizeof text, "%.*f %% of frames named", html->unnamed > 0 ? 1 : 0,
+                 100 * (1 - html->unnamed));
+    fact_put(file, "names", text);
+    fact_put(file, "filters", html->options->filters);
+    fputs("</dl>\n", file);
 }
 
 static void fact_put(FILE *file, const char *key, const char *value)
@@ -166,46 +300,6 @@ static void exactness_put(const struct html *html)
     fact_put(html->file, "exactness", text);
 }
 
-static void facts_put(struct html *html)
-{
-    FILE *file = html->file;
-    const struct profile *profile = html->profile;
-    char text[1200], when[64] = "", length[32] = "";
-    time_t seconds = (time_t)(profile->time_ns / 1000000000);
-    struct tm tm;
-    fputs("<dl class=\"facts\">\n", file);
-    fact_put(file, "command",
-             profile_text(profile, profile->command ? profile->command : profile->program));
-    if (profile->time_ns > 0 && gmtime_r(&seconds, &tm))
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
-    if (profile->duration_ns > 0)
-        snprintf(length, sizeof length, "%s%s", when[0] ? ", for " : "",
-                 style_time(text, profile->duration_ns));
-    snprintf(text, sizeof text, "%s%s", when, length);
-    fact_put(file, "recorded", text);
-    text[0] = '\0';
-    if (profile->host || profile->pid > 0)
-        snprintf(text, sizeof text, "%.500s", profile_text(profile, profile->host));
-    if (profile->pid > 0)
-        snprintf(text + strlen(text), 64, "%sprocess %" PRId64, text[0] ? ", " : "", profile->pid);
-    fact_put(file, "where", text);
-    if (html->options->base_name)
-        snprintf(text, sizeof text, "%.500s, compared with %.500s", html->options->name,
-                 html->options->base_name);
-    else
-        snprintf(text, sizeof text, "%.500s (%s)", html->options->name, profile->format);
-    fact_put(file, "input", text);
-    fact_put(file, "build", build_of(profile));
-    exactness_put(html);
-    text[0] = '\0';
-    if (profile->samples.count > 0)
-        snprintf(text, sizeof text, "%.*f %% of frames named", html->unnamed > 0 ? 1 : 0,
-                 100 * (1 - html->unnamed));
-    fact_put(file, "names", text);
-    fact_put(file, "filters", html->options->filters);
-    fputs("</dl>\n", file);
-}
-
 static void notes_put(struct html *html)
 {
     FILE *file = html->file;
@@ -223,6 +317,27 @@ static void notes_put(struct html *html)
         fputs("</li>\n", file);
     }
     fputs("</ul>\n", file);
+}
+
+/* One for each metric; with scripts, they choose it. */
+static void cards_put(struct html *html)
+{
+    FILE *file = html->file;
+    char text[32];
+    fputs("<div id=\"metrics\" role=\"group\" aria-label=\"metric\">\n", file);
+    for (unsigned i = 0; i < html->metrics_count; i++) {
+        const struct html_metric *metric = &html->metrics[i];
+        fprintf(file, "<button type=\"button\" class=\"card\" aria-pressed=\"%s\"><span>",
+                i == 0 ? "true" : "false");
+        svg_text(file, metric->title);
+        fprintf(file, "</span><b>%s</b>",
+                style_value(text, (double)metric->total.value, metric->unit));
+        html_error(file, &metric->total);
+        fputs("<small>", file);
+        card_note(html, metric);
+        fputs("</small></button>\n", file);
+    }
+    fputs("</div>\n", file);
 }
 
 /* "at 616 ms", "964 K calls": what a card has under its number. */
@@ -252,55 +367,6 @@ static void card_note(struct html *html, const struct html_metric *metric)
     }
 }
 
-/* One for each metric; with scripts, they choose it. */
-static void cards_put(struct html *html)
-{
-    FILE *file = html->file;
-    char text[32];
-    fputs("<div id=\"metrics\" role=\"group\" aria-label=\"metric\">\n", file);
-    for (unsigned i = 0; i < html->metrics_count; i++) {
-        const struct html_metric *metric = &html->metrics[i];
-        fprintf(file, "<button type=\"button\" class=\"card\" aria-pressed=\"%s\"><span>",
-                i == 0 ? "true" : "false");
-        svg_text(file, metric->title);
-        fprintf(file, "</span><b>%s</b>",
-                style_value(text, (double)metric->total.value, metric->unit));
-        html_error(file, &metric->total);
-        fputs("<small>", file);
-        card_note(html, metric);
-        fputs("</small></button>\n", file);
-    }
-    fputs("</div>\n", file);
-}
-
-static void plots_put(struct html *html, const struct view *view,
-                      void (*draw)(const struct view *, const struct picture_options *, FILE *))
-{
-    static const unsigned widths[] = {PLOT_WIDE, PLOT_NARROW};
-    for (size_t i = 0; i < COUNT_OF(widths); i++) {
-        struct picture_options options = {.width = widths[i], .inside = true, .title = ""};
-        fprintf(html->file, "<div class=\"plot %s\">\n", i == 0 ? "wide" : "narrow");
-        draw(view, &options, html->file);
-        fputs("</div>\n", html->file);
-    }
-}
-
-const struct view *html_past(struct html *html)
-{
-    struct view_options options = html->view;
-    int type = profile_type_named(html->profile, TYPE_INUSE_SPACE);
-    if (html->has_past)
-        return &html->past;
-    if (type >= 0)
-        options.type = (unsigned)type;
-    options.by = VIEW_SITE;
-    options.past = true;
-    options.apart = true; /* as for memoir leaks */
-    options.age_min_us = options.age_max_us = 0;
-    html->has_past = view_make(&html->past, html->profile, &options, html->error);
-    return html->has_past ? &html->past : NULL;
-}
-
 static bool time_put(struct html *html)
 {
     if (html->profile->points.count < 2 && html->profile->history_moments < 2)
@@ -320,25 +386,16 @@ static bool time_put(struct html *html)
     return true;
 }
 
-static bool sizes_put(struct html *html)
+static void plots_put(struct html *html, const struct view *view,
+                      void (*draw)(const struct view *, const struct picture_options *, FILE *))
 {
-    struct view view = {0};
-    struct view_options options = html->view;
-    options.base = NULL;
-    options.by = VIEW_SITE;
-    if (html->profile->kind != PROFILE_HEAP || html->metrics[0].total.value <= 0 ||
-        strcmp(html->metrics[0].unit, "bytes") != 0 ||
-        profile_type_partner(html->profile, options.type) < 0)
-        return true;
-    if (!view_make(&view, html->profile, &options, html->error))
-        return false;
-    fputs("<section id=\"sizes\">\n<h2>Sizes of blocks <small>", html->file);
-    svg_text(html->file, html->metrics[0].title);
-    fputs("</small></h2>\n", html->file);
-    plots_put(html, &view, picture_sizes);
-    fputs("</section>\n", html->file);
-    view_free(&view);
-    return true;
+    static const unsigned widths[] = {PLOT_WIDE, PLOT_NARROW};
+    for (size_t i = 0; i < COUNT_OF(widths); i++) {
+        struct picture_options options = {.width = widths[i], .inside = true, .title = ""};
+        fprintf(html->file, "<div class=\"plot %s\">\n", i == 0 ? "wide" : "narrow");
+        draw(view, &options, html->file);
+        fputs("</div>\n", html->file);
+    }
 }
 
 static void flame_put(struct html *html)
@@ -396,6 +453,27 @@ static void table_put(struct html *html)
                 : "self: in its own code \xc2\xb7 total: with callees");
 }
 
+static bool sizes_put(struct html *html)
+{
+    struct view view = {0};
+    struct view_options options = html->view;
+    options.base = NULL;
+    options.by = VIEW_SITE;
+    if (html->profile->kind != PROFILE_HEAP || html->metrics[0].total.value <= 0 ||
+        strcmp(html->metrics[0].unit, "bytes") != 0 ||
+        profile_type_partner(html->profile, options.type) < 0)
+        return true;
+    if (!view_make(&view, html->profile, &options, html->error))
+        return false;
+    fputs("<section id=\"sizes\">\n<h2>Sizes of blocks <small>", html->file);
+    svg_text(html->file, html->metrics[0].title);
+    fputs("</small></h2>\n", html->file);
+    plots_put(html, &view, picture_sizes);
+    fputs("</section>\n", html->file);
+    view_free(&view);
+    return true;
+}
+
 static void data_put(struct html *html)
 {
     FILE *file = html->file;
@@ -431,61 +509,4 @@ static void data_put(struct html *html)
     json_end(&json);
     fprintf(file, "</script>\n<script>%s</script>\n<script>%s</script>\n", flame_script,
             page_script);
-}
-
-static bool body_put(struct html *html)
-{
-    FILE *file = html->file;
-    fputs("<body>\n<header>\n<h1>", file);
-    title_put(html);
-    fputs("</h1>\n", file);
-    facts_put(html);
-    notes_put(html);
-    cards_put(html);
-    fputs("</header>\n<div id=\"bar\" hidden=\"hidden\"><input type=\"search\" id=\"search\" "
-          "placeholder=\"Search ( / ), regular expression\" aria-label=\"search\" "
-          "spellcheck=\"false\" autocomplete=\"off\"/><output id=\"found\"></output>"
-          "<button type=\"button\" id=\"theme\" title=\"t\">theme</button>"
-          "<button type=\"button\" id=\"help\" title=\"?\">keys</button></div>\n<main>\n",
-          file);
-    if (!time_put(html))
-        return false;
-    flame_put(html);
-    table_put(html);
-    if (html->leaks.text)
-        fprintf(file, "<section id=\"leaks\">\n%s</section>\n", html->leaks.text);
-    if (!sizes_put(html))
-        return false;
-    fprintf(file,
-            "</main>\n<footer>Made by memoir %s. This file needs no other and asks nothing of the "
-            "network.</footer>\n<dialog id=\"keys\"></dialog>\n",
-            html->options->version);
-    data_put(html);
-    fputs("</body>\n</html>\n", file);
-    return true;
-}
-
-bool html_write(const struct profile *profile, const struct view_options *view,
-                const struct html_options *options, FILE *file, struct view_error *error)
-{
-    struct html html = {
-        .profile = profile, .view = *view, .options = options, .file = file, .error = error};
-    html.view.rows_only = html.view.past = false;
-    bool ok = html_metrics_make(&html) && html_leaks_make(&html);
-    flame_data_rank(&html.data);
-    if (ok) {
-        head_put(&html);
-        ok = body_put(&html);
-    }
-    if (!ok && !error->text[0])
-        view_out_of_memory(error);
-    for (unsigned i = 0; i < HTML_METRICS_MAX; i++) {
-        free(html.metrics[i].rows.text);
-        free(html.metrics[i].plain.text);
-        free(html.metrics[i].nodes.text);
-    }
-    free(html.leaks.text);
-    view_free(&html.past);
-    flame_data_free(&html.data);
-    return ok;
 }

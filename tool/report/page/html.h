@@ -6,9 +6,9 @@
 #ifndef REPORT_PAGE_HTML_H
 #define REPORT_PAGE_HTML_H
 
-#include "tool/report/report.h"
-
 #include <stdio.h>
+
+#include "tool/report/report.h"
 
 /* Something that the reader should know, and what can be done about it ("": nothing). */
 struct html_note {

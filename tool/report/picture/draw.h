@@ -3,9 +3,9 @@
 #ifndef REPORT_PICTURE_DRAW_H
 #define REPORT_PICTURE_DRAW_H
 
-#include "tool/report/report.h"
-
 #include <stdio.h>
+
+#include "tool/report/report.h"
 
 struct picture_options {
     const char *title;

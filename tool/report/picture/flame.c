@@ -49,13 +49,51 @@ struct flame {
     bool memory;
 };
 
-static const char *flame_node_name(const struct flame *flame, const struct flame_node *node)
+static void flame_plain_choose(struct flame *flame);
+static void flame_head(struct flame *flame);
+static void flame_levels_style(FILE *file);
+static void flame_legend(struct flame *flame);
+static void flame_plain(void *context, const struct flame_node *node, double left, unsigned up);
+static void flame_box(struct flame *flame, const struct flame_node *node, double x);
+static void flame_title(struct flame *flame, const struct flame_node *node);
+static const char *flame_node_name(const struct flame *flame, const struct flame_node *node);
+static void flame_script_write(struct flame *flame);
+
+void picture_flame(const struct view *view, const struct picture_options *options, FILE *file)
 {
-    if (node->frame == FLAME_ALL)
-        return "all";
-    if (node->frame == FLAME_REST)
-        return "\xe2\x80\xa6 smaller ones";
-    return flame->view->frames[node->frame].name;
+    struct flame flame = {.view = view, .options = *options, .file = file};
+    flame.width = options->width == 0 ? 1200 : options->width < 400 ? 400 : options->width;
+    flame.memory = view->profile->kind == PROFILE_HEAP || view->profile->kind == PROFILE_GROWTH;
+    double room = flame.width - 2.0 * FLAME_SIDE;
+    bool made =
+        flame_tree_make(&flame.tree, view, options->reversed, 0.1 / room / 8, FLAME_BOXES_MAX);
+    if (made) {
+        double all = flame.tree.nodes[0].width;
+        flame.scale = all > 0 ? room / all : 0;
+        flame.height = FLAME_TOP + (flame.tree.depth + 1) * FLAME_ROW + FLAME_SIDE;
+        flame_plain_choose(&flame);
+        flame_data_add(&flame.data, view, &flame.tree);
+        flame_data_rank(&flame.data);
+        made = !flame.data.failed;
+    }
+    if (made) {
+        flame_head(&flame);
+        flame_legend(&flame);
+        fputs("</g>\n<g id=\"boxes\">\n", file);
+        if (flame.scale > 0)
+            flame_tree_walk(&flame.tree, flame_plain, &flame);
+        else
+            fprintf(file, "<text class=\"tx\" x=\"%d\" y=\"%d\">No values to draw.</text>",
+                    FLAME_SIDE, FLAME_TOP + 13);
+        fputs("</g>\n", file);
+        if (flame.scale > 0)
+            flame_script_write(&flame);
+        fputs("</svg>\n", file);
+    } else {
+        shortage_note();
+    }
+    flame_data_free(&flame.data);
+    flame_tree_free(&flame.tree);
 }
 
 /* The plain boxes are the widest ones. */
@@ -71,93 +109,49 @@ static void flame_plain_choose(struct flame *flame)
     }
 }
 
-static void flame_title(struct flame *flame, const struct flame_node *node)
+static void flame_head(struct flame *flame)
 {
     FILE *file = flame->file;
-    char value[32], share[16];
-    fputs("<title>", file);
-    svg_text(file, flame_node_name(flame, node));
-    if (node->frame != FLAME_ALL && node->frame != FLAME_REST) {
-        const struct view_frame *frame = &flame->view->frames[node->frame];
-        if (frame->file[0] != '\0') {
-            fputc(' ', file);
-            svg_text(file, frame->file);
-            if (frame->line != 0)
-                fprintf(file, ":%u", frame->line);
-        }
-    }
-    fprintf(file, " (%s, %s)</title>",
-            style_value(value, (double)node->sum.value, flame->view->unit),
-            style_share(share, node->width, flame->tree.nodes[0].width));
-}
-
-static void flame_box(struct flame *flame, const struct flame_node *node, double x)
-{
-    FILE *file = flame->file;
-    double width = node->width * flame->scale;
-    unsigned row = flame->options.inverted ? node->depth : flame->tree.depth - node->depth;
-    unsigned y = FLAME_TOP + row * FLAME_ROW;
-    unsigned flags = 0;
-    if (node->frame != FLAME_ALL && node->frame != FLAME_REST)
-        flags = flame->view->frames[node->frame].flags;
-    bool inlined = (flags & FRAME_INLINED) != 0;
-    char class[16], text[SVG_NAME_MAX];
-    if (flame->tree.compared) {
-        int level = flame_tree_level(&flame->tree, node);
-        snprintf(class, sizeof class, "%c%d", level < 0 ? 'l' : 'g', abs(level));
-    } else {
-        flame_data_class(&flame->data, flame->view, node, class);
-    }
-    fprintf(file, "<g%s>", flags & (FRAME_GUESS | FRAME_UNNAMED) ? " class=\"dim\"" : "");
-    flame_title(flame, node);
-    double shown = fmax(width - (width > 2 ? 0.6 : 0), 0.1);
-    fprintf(file, "<rect class=\"%s\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>", class, x,
-            y - (inlined && flame->options.inverted), shown, FLAME_ROW - 1 + inlined);
-    double gone = (node->width - (double)node->sum.value) * flame->scale;
-    if (flame->tree.compared && gone >= 0.5)
-        fprintf(file,
-                "<rect fill=\"url(#gone)\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
-                x + width - gone, y, fmax(gone - 0.6, 0.1), FLAME_ROW - 1);
-    unsigned columns = (unsigned)fmax(0, (width - 6) / flame_character);
-    const char *name = flame_node_name(flame, node);
-    if (columns < 5 && svg_columns(name) > columns)
-        name = "";
-    name = svg_name(text, name, columns);
-    if (name[0] != '\0') {
-        fprintf(file, "<text class=\"tx\" x=\"%.1f\" y=\"%u\">", x + 3, y + 13);
-        svg_text(file, name);
-        fputs("</text>", file);
-    }
-    fputs("</g>\n", file);
-}
-
-static void flame_plain(void *context, const struct flame_node *node, double left, unsigned up)
-{
-    struct flame *flame = context;
-    (void)up;
-    if (node->width >= flame->plain_min)
-        flame_box(flame, node, FLAME_SIDE + left * flame->scale);
-}
-
-static void flame_script_write(struct flame *flame)
-{
-    FILE *file = flame->file;
-    struct json json;
-    fputs("<script type=\"application/json\" id=\"data\">", file);
-    json_start(&json, file, false);
-    json.embedded = true;
-    json_object(&json, NULL);
-    json_text(&json, "unit", flame->view->unit);
-    json_flag(&json, "compared", flame->tree.compared);
-    json_flag(&json, "inverted", flame->options.inverted);
-    json_flag(&json, "reversed", flame->options.reversed);
-    flame_data_write(&flame->data, &json);
-    json_text_begin(&json, "nodes");
-    flame_data_nodes(&flame->data, flame->view, &flame->tree, file);
-    json_text_end(&json);
-    json_end(&json);
-    fprintf(file, "</script>\n<script><![CDATA[\n%s\n%s]]></script>\n", flame_script,
-            flame_alone_script);
+    const struct view *view = flame->view;
+    fprintf(file,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+            "viewBox=\"0 0 %u %u\" role=\"img\">\n<style>\n",
+            flame->width, flame->height, flame->width, flame->height);
+    svg_style(file, flame->memory);
+    if (flame->tree.compared)
+        flame_levels_style(file);
+    fputs("text{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
+          "'Liberation Mono',monospace}"
+          ".ui text,.hd{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
+          ".hd{font-size:17px;font-weight:600}.dim rect{opacity:.6}"
+          ".out rect{opacity:.4}.out text{opacity:.8}"
+          "#boxes g{cursor:pointer}#boxes text{pointer-events:none}\n</style>\n"
+          "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+          "patternTransform=\"rotate(45)\"><line class=\"gone\" y2=\"6\" stroke-width=\"2.4\" "
+          "stroke-opacity=\".4\"/></pattern></defs>\n",
+          file);
+    fprintf(file,
+            "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<g id=\"head\">"
+            "<rect class=\"bg\" width=\"100%%\" height=\"78\"/>\n<text class=\"hd\" "
+            "x=\"%d\" y=\"28\">",
+            FLAME_SIDE);
+    const char *title = flame->options.title;
+    svg_text(file, title != NULL && title[0] != '\0' ? title : "Flame graph");
+    fprintf(file, "</text>\n<g class=\"ui\"><text id=\"subtitle\" class=\"sub\" x=\"%d\" y=\"47\">",
+            FLAME_SIDE);
+    svg_text(file, table_metric(view));
+    char value[32];
+    const struct view_value *sum = &flame->tree.nodes[0].sum;
+    if (flame->tree.compared)
+        fprintf(file, " \xc2\xb7 %s before", style_value(value, (double)sum->base, view->unit));
+    fprintf(file, " \xc2\xb7 %s%s", style_value(value, (double)sum->value, view->unit),
+            flame->tree.compared ? " now" : "");
+    if (!flame->tree.compared && sum->objects > 0)
+        fprintf(file, " in %s objects", style_value(value, (double)sum->objects, "count"));
+    if (flame->options.reversed)
+        fputs(" \xc2\xb7 merged from the leaf", file);
+    fputs("</text></g>\n", file);
 }
 
 /* The colours of levels, from little to much. */
@@ -225,84 +219,100 @@ static void flame_legend(struct flame *flame)
     fputs("</g>\n", file);
 }
 
-static void flame_head(struct flame *flame)
+static void flame_plain(void *context, const struct flame_node *node, double left, unsigned up)
 {
-    FILE *file = flame->file;
-    const struct view *view = flame->view;
-    fprintf(file,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-            "viewBox=\"0 0 %u %u\" role=\"img\">\n<style>\n",
-            flame->width, flame->height, flame->width, flame->height);
-    svg_style(file, flame->memory);
-    if (flame->tree.compared)
-        flame_levels_style(file);
-    fputs("text{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
-          "'Liberation Mono',monospace}"
-          ".ui text,.hd{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
-          ".hd{font-size:17px;font-weight:600}.dim rect{opacity:.6}"
-          ".out rect{opacity:.4}.out text{opacity:.8}"
-          "#boxes g{cursor:pointer}#boxes text{pointer-events:none}\n</style>\n"
-          "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-          "patternTransform=\"rotate(45)\"><line class=\"gone\" y2=\"6\" stroke-width=\"2.4\" "
-          "stroke-opacity=\".4\"/></pattern></defs>\n",
-          file);
-    fprintf(file,
-            "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<g id=\"head\">"
-            "<rect class=\"bg\" width=\"100%%\" height=\"78\"/>\n<text class=\"hd\" "
-            "x=\"%d\" y=\"28\">",
-            FLAME_SIDE);
-    const char *title = flame->options.title;
-    svg_text(file, title != NULL && title[0] != '\0' ? title : "Flame graph");
-    fprintf(file, "</text>\n<g class=\"ui\"><text id=\"subtitle\" class=\"sub\" x=\"%d\" y=\"47\">",
-            FLAME_SIDE);
-    svg_text(file, table_metric(view));
-    char value[32];
-    const struct view_value *sum = &flame->tree.nodes[0].sum;
-    if (flame->tree.compared)
-        fprintf(file, " \xc2\xb7 %s before", style_value(value, (double)sum->base, view->unit));
-    fprintf(file, " \xc2\xb7 %s%s", style_value(value, (double)sum->value, view->unit),
-            flame->tree.compared ? " now" : "");
-    if (!flame->tree.compared && sum->objects > 0)
-        fprintf(file, " in %s objects", style_value(value, (double)sum->objects, "count"));
-    if (flame->options.reversed)
-        fputs(" \xc2\xb7 merged from the leaf", file);
-    fputs("</text></g>\n", file);
+    struct flame *flame = context;
+    (void)up;
+    if (node->width >= flame->plain_min)
+        flame_box(flame, node, FLAME_SIDE + left * flame->scale);
 }
 
-void picture_flame(const struct view *view, const struct picture_options *options, FILE *file)
+static void flame_box(struct flame *flame, const struct flame_node *node, double x)
 {
-    struct flame flame = {.view = view, .options = *options, .file = file};
-    flame.width = options->width == 0 ? 1200 : options->width < 400 ? 400 : options->width;
-    flame.memory = view->profile->kind == PROFILE_HEAP || view->profile->kind == PROFILE_GROWTH;
-    double room = flame.width - 2.0 * FLAME_SIDE;
-    bool made =
-        flame_tree_make(&flame.tree, view, options->reversed, 0.1 / room / 8, FLAME_BOXES_MAX);
-    if (made) {
-        double all = flame.tree.nodes[0].width;
-        flame.scale = all > 0 ? room / all : 0;
-        flame.height = FLAME_TOP + (flame.tree.depth + 1) * FLAME_ROW + FLAME_SIDE;
-        flame_plain_choose(&flame);
-        flame_data_add(&flame.data, view, &flame.tree);
-        flame_data_rank(&flame.data);
-        made = !flame.data.failed;
-    }
-    if (made) {
-        flame_head(&flame);
-        flame_legend(&flame);
-        fputs("</g>\n<g id=\"boxes\">\n", file);
-        if (flame.scale > 0)
-            flame_tree_walk(&flame.tree, flame_plain, &flame);
-        else
-            fprintf(file, "<text class=\"tx\" x=\"%d\" y=\"%d\">No values to draw.</text>",
-                    FLAME_SIDE, FLAME_TOP + 13);
-        fputs("</g>\n", file);
-        if (flame.scale > 0)
-            flame_script_write(&flame);
-        fputs("</svg>\n", file);
+    FILE *file = flame->file;
+    double width = node->width * flame->scale;
+    unsigned row = flame->options.inverted ? node->depth : flame->tree.depth - node->depth;
+    unsigned y = FLAME_TOP + row * FLAME_ROW;
+    unsigned flags = 0;
+    if (node->frame != FLAME_ALL && node->frame != FLAME_REST)
+        flags = flame->view->frames[node->frame].flags;
+    bool inlined = (flags & FRAME_INLINED) != 0;
+    char class[16], text[SVG_NAME_MAX];
+    if (flame->tree.compared) {
+        int level = flame_tree_level(&flame->tree, node);
+        snprintf(class, sizeof class, "%c%d", level < 0 ? 'l' : 'g', abs(level));
     } else {
-        shortage_note();
+        flame_data_class(&flame->data, flame->view, node, class);
     }
-    flame_data_free(&flame.data);
-    flame_tree_free(&flame.tree);
+    fprintf(file, "<g%s>", flags & (FRAME_GUESS | FRAME_UNNAMED) ? " class=\"dim\"" : "");
+    flame_title(flame, node);
+    double shown = fmax(width - (width > 2 ? 0.6 : 0), 0.1);
+    fprintf(file, "<rect class=\"%s\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>", class, x,
+            y - (inlined && flame->options.inverted), shown, FLAME_ROW - 1 + inlined);
+    double gone = (node->width - (double)node->sum.value) * flame->scale;
+    if (flame->tree.compared && gone >= 0.5)
+        fprintf(file,
+                "<rect fill=\"url(#gone)\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
+                x + width - gone, y, fmax(gone - 0.6, 0.1), FLAME_ROW - 1);
+    unsigned columns = (unsigned)fmax(0, (width - 6) / flame_character);
+    const char *name = flame_node_name(flame, node);
+    if (columns < 5 && svg_columns(name) > columns)
+        name = "";
+    name = svg_name(text, name, columns);
+    if (name[0] != '\0') {
+        fprintf(file, "<text class=\"tx\" x=\"%.1f\" y=\"%u\">", x + 3, y + 13);
+        svg_text(file, name);
+        fputs("</text>", file);
+    }
+    fputs("</g>\n", file);
+}
+
+static void flame_title(struct flame *flame, const struct flame_node *node)
+{
+    FILE *file = flame->file;
+    char value[32], share[16];
+    fputs("<title>", file);
+    svg_text(file, flame_node_name(flame, node));
+    if (node->frame != FLAME_ALL && node->frame != FLAME_REST) {
+        const struct view_frame *frame = &flame->view->frames[node->frame];
+        if (frame->file[0] != '\0') {
+            fputc(' ', file);
+            svg_text(file, frame->file);
+            if (frame->line != 0)
+                fprintf(file, ":%u", frame->line);
+        }
+    }
+    fprintf(file, " (%s, %s)</title>",
+            style_value(value, (double)node->sum.value, flame->view->unit),
+            style_share(share, node->width, flame->tree.nodes[0].width));
+}
+
+static const char *flame_node_name(const struct flame *flame, const struct flame_node *node)
+{
+    if (node->frame == FLAME_ALL)
+        return "all";
+    if (node->frame == FLAME_REST)
+        return "\xe2\x80\xa6 smaller ones";
+    return flame->view->frames[node->frame].name;
+}
+
+static void flame_script_write(struct flame *flame)
+{
+    FILE *file = flame->file;
+    struct json json;
+    fputs("<script type=\"application/json\" id=\"data\">", file);
+    json_start(&json, file, false);
+    json.embedded = true;
+    json_object(&json, NULL);
+    json_text(&json, "unit", flame->view->unit);
+    json_flag(&json, "compared", flame->tree.compared);
+    json_flag(&json, "inverted", flame->options.inverted);
+    json_flag(&json, "reversed", flame->options.reversed);
+    flame_data_write(&flame->data, &json);
+    json_text_begin(&json, "nodes");
+    flame_data_nodes(&flame->data, flame->view, &flame->tree, file);
+    json_text_end(&json);
+    json_end(&json);
+    fprintf(file, "</script>\n<script><![CDATA[\n%s\n%s]]></script>\n", flame_script,
+            flame_alone_script);
 }

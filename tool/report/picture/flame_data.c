@@ -10,44 +10,24 @@
 
 enum { NAME_COLUMNS = 300 };
 
-static const char *data_text(struct flame_data *data, const char *text)
-{
-    const char *copy = text[0] != '\0' ? arena_text(&data->texts, text) : "";
-    data->failed |= copy == NULL;
-    return copy ? copy : "";
-}
+struct nodes_context {
+    struct flame_data *data;
+    const struct view *view;
+    const struct flame_tree *tree;
+    FILE *file;
+};
 
-/* Where there are very many, the last of them is no module, which has the frames of all others. */
-static uint32_t data_module(struct flame_data *data, const char *path)
-{
-    for (unsigned i = 0; i < data->modules_count; i++)
-        if (strcmp(data->modules[i].path, path) == 0)
-            return i;
-    if (data->modules_count >= FLAME_MODULES_MAX - 1 && path[0] != '\0')
-        return data_module(data, "");
-    data->modules[data->modules_count] = (struct flame_module){.path = data_text(data, path)};
-    return data->modules_count++;
-}
-
-static uint64_t data_hash(const struct flame_data_frame *frame)
-{
-    uint64_t hash = map_mix(0, map_hash(frame->name, strlen(frame->name)));
-    hash = map_mix(hash, map_hash(frame->file, strlen(frame->file)));
-    return map_mix(map_mix(hash, frame->line), frame->flags);
-}
-
-static uint64_t known_hash(const void *context, uint32_t number)
-{
-    return data_hash(&((const struct flame_data *)context)->frames[number]);
-}
-
-static bool known_same(const void *context, uint32_t number, const void *key)
-{
-    const struct flame_data_frame *one = &((const struct flame_data *)context)->frames[number];
-    const struct flame_data_frame *other = key;
-    return one->line == other->line && one->module == other->module && one->flags == other->flags &&
-           strcmp(one->name, other->name) == 0 && strcmp(one->file, other->file) == 0;
-}
+static uint64_t known_hash(const void *context, uint32_t number);
+static uint64_t data_hash(const struct flame_data_frame *frame);
+static bool known_same(const void *context, uint32_t number, const void *key);
+static uint32_t data_module(struct flame_data *data, const char *path);
+static const char *data_text(struct flame_data *data, const char *text);
+static int module_compare(const void *left, const void *right);
+static void frame_class(const struct flame_module *module, const char *name, char text[16]);
+static void frame_write(struct json *json, const char *name, const char *place, int64_t module,
+                        unsigned flags, const char *class);
+static void put_node(void *context, const struct flame_node *node, double left, unsigned up);
+static void put_base36(FILE *file, int64_t number);
 
 uint32_t flame_data_frame(struct flame_data *data, const struct view_frame *frame)
 {
@@ -68,6 +48,45 @@ uint32_t flame_data_frame(struct flame_data *data, const struct view_frame *fram
     data->frames[data->count] = wanted;
     map_add(&data->known, data->count);
     return ++data->count + 1;
+}
+
+static uint64_t known_hash(const void *context, uint32_t number)
+{
+    return data_hash(&((const struct flame_data *)context)->frames[number]);
+}
+
+static uint64_t data_hash(const struct flame_data_frame *frame)
+{
+    uint64_t hash = map_mix(0, map_hash(frame->name, strlen(frame->name)));
+    hash = map_mix(hash, map_hash(frame->file, strlen(frame->file)));
+    return map_mix(map_mix(hash, frame->line), frame->flags);
+}
+
+static bool known_same(const void *context, uint32_t number, const void *key)
+{
+    const struct flame_data_frame *one = &((const struct flame_data *)context)->frames[number];
+    const struct flame_data_frame *other = key;
+    return one->line == other->line && one->module == other->module && one->flags == other->flags &&
+           strcmp(one->name, other->name) == 0 && strcmp(one->file, other->file) == 0;
+}
+
+/* Where there are very many, the last of them is no module, which has the frames of all others. */
+static uint32_t data_module(struct flame_data *data, const char *path)
+{
+    for (unsigned i = 0; i < data->modules_count; i++)
+        if (strcmp(data->modules[i].path, path) == 0)
+            return i;
+    if (data->modules_count >= FLAME_MODULES_MAX - 1 && path[0] != '\0')
+        return data_module(data, "");
+    data->modules[data->modules_count] = (struct flame_module){.path = data_text(data, path)};
+    return data->modules_count++;
+}
+
+static const char *data_text(struct flame_data *data, const char *text)
+{
+    const char *copy = text[0] != '\0' ? arena_text(&data->texts, text) : "";
+    data->failed |= copy == NULL;
+    return copy ? copy : "";
 }
 
 void flame_data_free(struct flame_data *data)
@@ -91,16 +110,6 @@ void flame_data_add(struct flame_data *data, const struct view *view, const stru
     }
 }
 
-static int module_compare(const void *left, const void *right)
-{
-    const struct flame_module *a = left, *b = right;
-    if ((a->path[0] == '\0') != (b->path[0] == '\0'))
-        return a->path[0] == '\0' ? 1 : -1;
-    if (a->area != b->area)
-        return a->area > b->area ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
-
 void flame_data_rank(struct flame_data *data)
 {
     uint32_t now[FLAME_MODULES_MAX] = {0};
@@ -117,9 +126,14 @@ void flame_data_rank(struct flame_data *data)
         data->frames[i].module = now[data->frames[i].module];
 }
 
-static void frame_class(const struct flame_module *module, const char *name, char text[16])
+static int module_compare(const void *left, const void *right)
 {
-    snprintf(text, 16, "c%u%u", module->family, svg_hash(name) % SVG_SHADES);
+    const struct flame_module *a = left, *b = right;
+    if ((a->path[0] == '\0') != (b->path[0] == '\0'))
+        return a->path[0] == '\0' ? 1 : -1;
+    if (a->area != b->area)
+        return a->area > b->area ? -1 : 1;
+    return strcmp(a->path, b->path);
 }
 
 void flame_data_class(const struct flame_data *data, const struct view *view,
@@ -137,17 +151,9 @@ void flame_data_class(const struct flame_data *data, const struct view *view,
     frame_class(&data->modules[module], frame->name, text);
 }
 
-/* [name, place, module, flags, class] */
-static void frame_write(struct json *json, const char *name, const char *place, int64_t module,
-                        unsigned flags, const char *class)
+static void frame_class(const struct flame_module *module, const char *name, char text[16])
 {
-    json_array(json, NULL);
-    json_text(json, NULL, name);
-    json_text(json, NULL, place);
-    json_number(json, NULL, module);
-    json_number(json, NULL, flags);
-    json_text(json, NULL, class);
-    json_end(json);
+    snprintf(text, 16, "c%u%u", module->family, svg_hash(name) % SVG_SHADES);
 }
 
 void flame_data_write(const struct flame_data *data, struct json *json)
@@ -172,24 +178,26 @@ void flame_data_write(const struct flame_data *data, struct json *json)
     json_end(json);
 }
 
-static void put_base36(FILE *file, int64_t number)
+/* [name, place, module, flags, class] */
+static void frame_write(struct json *json, const char *name, const char *place, int64_t module,
+                        unsigned flags, const char *class)
 {
-    char text[16];
-    unsigned at = sizeof text;
-    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    for (; left > 0; left /= 36)
-        text[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[left % 36];
-    if (number < 0)
-        fputc('-', file);
-    fwrite(text + at, 1, sizeof text - at, file);
+    json_array(json, NULL);
+    json_text(json, NULL, name);
+    json_text(json, NULL, place);
+    json_number(json, NULL, module);
+    json_number(json, NULL, flags);
+    json_text(json, NULL, class);
+    json_end(json);
 }
 
-struct nodes_context {
-    struct flame_data *data;
-    const struct view *view;
-    const struct flame_tree *tree;
-    FILE *file;
-};
+void flame_data_nodes(struct flame_data *data, const struct view *view,
+                      const struct flame_tree *tree, FILE *file)
+{
+    struct nodes_context context = {data, view, tree, file};
+    if (!flame_tree_walk(tree, put_node, &context))
+        data->failed = true;
+}
 
 static void put_node(void *context, const struct flame_node *node, double left, unsigned up)
 {
@@ -216,10 +224,14 @@ static void put_node(void *context, const struct flame_node *node, double left, 
     fputc(' ', to->file);
 }
 
-void flame_data_nodes(struct flame_data *data, const struct view *view,
-                      const struct flame_tree *tree, FILE *file)
+static void put_base36(FILE *file, int64_t number)
 {
-    struct nodes_context context = {data, view, tree, file};
-    if (!flame_tree_walk(tree, put_node, &context))
-        data->failed = true;
+    char text[16];
+    unsigned at = sizeof text;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    for (; left > 0; left /= 36)
+        text[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[left % 36];
+    if (number < 0)
+        fputc('-', file);
+    fwrite(text + at, 1, sizeof text - at, file);
 }

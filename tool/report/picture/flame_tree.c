@@ -26,6 +26,69 @@ struct flame_grow {
     double min;
 };
 
+struct flame_order {
+    double width;
+    uint32_t node;
+    bool rest;
+};
+
+static uint32_t flame_node(struct flame_tree *tree, uint32_t frame, uint32_t depth);
+static void flame_add(struct flame_node *node, const struct view *view, uint32_t stack);
+static void flame_grow(struct flame_grow *grow, uint32_t parent);
+static bool flame_ends(const struct flame_grow *grow, const struct flame_node *node);
+static void flame_rest(struct flame_node *rest, const struct flame_node *child);
+static void flame_push(struct flame_tree *tree, uint32_t node);
+static uint32_t flame_pop(struct flame_tree *tree);
+static void flame_chain(struct flame_tree *tree, uint32_t parent, uint32_t first, uint32_t end);
+static int flame_order_compare(const void *left, const void *right);
+
+bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double min,
+                     uint32_t max)
+{
+    *tree = (struct flame_tree){.compared = view->base != NULL};
+    if (view->stacks_count >= FLAME_REST)
+        return false;
+    flame_node(tree, FLAME_ALL, 0);
+    if (!tree_order(&tree->order, view, !reversed) || tree->failed)
+        return false;
+    struct flame_node *root = &tree->nodes[0];
+    root->count = (uint32_t)view->stacks_count;
+    for (uint32_t i = 0; i < root->count; i++) {
+        flame_add(root, view, i);
+        tree->compared = tree->compared || view_sum(view, i).value < 0;
+    }
+    struct flame_grow grow = {tree, view, reversed, min * root->width};
+    flame_push(tree, 0);
+    while (tree->heap_count > 0 && !tree->failed) {
+        uint32_t parent = flame_pop(tree), first = tree->count;
+        struct flame_node *node = &tree->nodes[parent];
+        if (tree->count >= max || node->depth >= FLAME_DEPTH_MAX) {
+            node->more = node->count - flame_ends(&grow, node);
+            continue;
+        }
+        flame_grow(&grow, parent);
+        flame_chain(tree, parent, first, tree->count);
+    }
+    for (uint32_t i = 1; i < tree->count; i++) {
+        const struct view_value *sum = &tree->nodes[i].sum;
+        tree->change_max = fmax(tree->change_max, fabs((double)sum->value - (double)sum->base));
+    }
+    return !tree->failed;
+}
+
+/* Answers 0, which is the root's number, when memory is out. */
+static uint32_t flame_node(struct flame_tree *tree, uint32_t frame, uint32_t depth)
+{
+    if (!list_reserve(&tree->nodes, &tree->room, tree->count + 1u, sizeof *tree->nodes)) {
+        tree->failed = true;
+        return 0;
+    }
+    tree->nodes[tree->count] = (struct flame_node){.frame = frame, .depth = depth};
+    if (depth > tree->depth)
+        tree->depth = depth;
+    return tree->count++;
+}
+
 static void flame_add(struct flame_node *node, const struct view *view, uint32_t stack)
 {
     struct view_value sum = view_sum(view, stack);
@@ -42,17 +105,54 @@ static void flame_add(struct flame_node *node, const struct view *view, uint32_t
     node->width += (double)(sum.value > sum.base ? sum.value : sum.base);
 }
 
-/* Answers 0, which is the root's number, when memory is out. */
-static uint32_t flame_node(struct flame_tree *tree, uint32_t frame, uint32_t depth)
+static void flame_grow(struct flame_grow *grow, uint32_t parent)
 {
-    if (!list_reserve(&tree->nodes, &tree->room, tree->count + 1u, sizeof *tree->nodes)) {
-        tree->failed = true;
-        return 0;
+    struct flame_tree *tree = grow->tree;
+    struct flame_node from = tree->nodes[parent];
+    struct flame_node rest = {.frame = FLAME_REST, .depth = from.depth + 1};
+    uint32_t first_child = tree->count;
+    size_t end = from.first + from.count;
+    for (size_t i = from.first + flame_ends(grow, &from), next; i < end; i = next) {
+        next = order_run(&tree->order, i, end, from.depth);
+        struct flame_node child = {
+            .depth = from.depth + 1, .first = (uint32_t)i, .count = (uint32_t)(next - i)};
+        for (size_t k = i; k < next; k++)
+            flame_add(&child, grow->view, order_stack(&tree->order, k));
+        if (child.width < grow->min || child.width <= 0) {
+            flame_rest(&rest, &child);
+            continue;
+        }
+        struct view_stack stack = view_stack(grow->view, order_stack(&tree->order, i));
+        child.frame = stack.frames[grow->reversed ? from.depth : stack.count - child.depth];
+        uint32_t number = flame_node(tree, child.frame, child.depth);
+        if (tree->failed)
+            return;
+        tree->nodes[number] = child;
     }
-    tree->nodes[tree->count] = (struct flame_node){.frame = frame, .depth = depth};
-    if (depth > tree->depth)
-        tree->depth = depth;
-    return tree->count++;
+    if (rest.more > 0 && rest.width >= grow->min && rest.width > 0) {
+        uint32_t number = flame_node(tree, FLAME_REST, rest.depth);
+        if (tree->failed)
+            return;
+        tree->nodes[number] = rest;
+    }
+    for (uint32_t i = first_child; i < tree->count; i++)
+        if (tree->nodes[i].frame != FLAME_REST)
+            flame_push(tree, i);
+}
+
+/* Whether the first stack of a node has no more frames. There is one such stack at most. */
+static bool flame_ends(const struct flame_grow *grow, const struct flame_node *node)
+{
+    return node->count > 0 &&
+           view_stack(grow->view, order_stack(&grow->tree->order, node->first)).count ==
+               node->depth;
+}
+
+static void flame_rest(struct flame_node *rest, const struct flame_node *child)
+{
+    rest->more++;
+    rest->width += child->width;
+    view_add(&rest->sum, &child->sum);
 }
 
 /* The heap of nodes to grow: the widest is at [0]. */
@@ -91,72 +191,6 @@ static uint32_t flame_pop(struct flame_tree *tree)
     return top;
 }
 
-/* Whether the first stack of a node has no more frames. There is one such stack at most. */
-static bool flame_ends(const struct flame_grow *grow, const struct flame_node *node)
-{
-    return node->count > 0 &&
-           view_stack(grow->view, order_stack(&grow->tree->order, node->first)).count ==
-               node->depth;
-}
-
-static void flame_rest(struct flame_node *rest, const struct flame_node *child)
-{
-    rest->more++;
-    rest->width += child->width;
-    view_add(&rest->sum, &child->sum);
-}
-
-static void flame_grow(struct flame_grow *grow, uint32_t parent)
-{
-    struct flame_tree *tree = grow->tree;
-    struct flame_node from = tree->nodes[parent];
-    struct flame_node rest = {.frame = FLAME_REST, .depth = from.depth + 1};
-    uint32_t first_child = tree->count;
-    size_t end = from.first + from.count;
-    for (size_t i = from.first + flame_ends(grow, &from), next; i < end; i = next) {
-        next = order_run(&tree->order, i, end, from.depth);
-        struct flame_node child = {
-            .depth = from.depth + 1, .first = (uint32_t)i, .count = (uint32_t)(next - i)};
-        for (size_t k = i; k < next; k++)
-            flame_add(&child, grow->view, order_stack(&tree->order, k));
-        if (child.width < grow->min || child.width <= 0) {
-            flame_rest(&rest, &child);
-            continue;
-        }
-        struct view_stack stack = view_stack(grow->view, order_stack(&tree->order, i));
-        child.frame = stack.frames[grow->reversed ? from.depth : stack.count - child.depth];
-        uint32_t number = flame_node(tree, child.frame, child.depth);
-        if (tree->failed)
-            return;
-        tree->nodes[number] = child;
-    }
-    if (rest.more > 0 && rest.width >= grow->min && rest.width > 0) {
-        uint32_t number = flame_node(tree, FLAME_REST, rest.depth);
-        if (tree->failed)
-            return;
-        tree->nodes[number] = rest;
-    }
-    for (uint32_t i = first_child; i < tree->count; i++)
-        if (tree->nodes[i].frame != FLAME_REST)
-            flame_push(tree, i);
-}
-
-struct flame_order {
-    double width;
-    uint32_t node;
-    bool rest;
-};
-
-static int flame_order_compare(const void *left, const void *right)
-{
-    const struct flame_order *a = left, *b = right;
-    if (a->rest != b->rest)
-        return a->rest ? 1 : -1;
-    if (a->width != b->width)
-        return a->width > b->width ? -1 : 1;
-    return a->node < b->node ? -1 : a->node > b->node;
-}
-
 /* Chains the children [first, end) of a node: the widest first, the merged ones last. */
 static void flame_chain(struct flame_tree *tree, uint32_t parent, uint32_t first, uint32_t end)
 {
@@ -177,38 +211,14 @@ static void flame_chain(struct flame_tree *tree, uint32_t parent, uint32_t first
     free(order);
 }
 
-bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double min,
-                     uint32_t max)
+static int flame_order_compare(const void *left, const void *right)
 {
-    *tree = (struct flame_tree){.compared = view->base != NULL};
-    if (view->stacks_count >= FLAME_REST)
-        return false;
-    flame_node(tree, FLAME_ALL, 0);
-    if (!tree_order(&tree->order, view, !reversed) || tree->failed)
-        return false;
-    struct flame_node *root = &tree->nodes[0];
-    root->count = (uint32_t)view->stacks_count;
-    for (uint32_t i = 0; i < root->count; i++) {
-        flame_add(root, view, i);
-        tree->compared = tree->compared || view_sum(view, i).value < 0;
-    }
-    struct flame_grow grow = {tree, view, reversed, min * root->width};
-    flame_push(tree, 0);
-    while (tree->heap_count > 0 && !tree->failed) {
-        uint32_t parent = flame_pop(tree), first = tree->count;
-        struct flame_node *node = &tree->nodes[parent];
-        if (tree->count >= max || node->depth >= FLAME_DEPTH_MAX) {
-            node->more = node->count - flame_ends(&grow, node);
-            continue;
-        }
-        flame_grow(&grow, parent);
-        flame_chain(tree, parent, first, tree->count);
-    }
-    for (uint32_t i = 1; i < tree->count; i++) {
-        const struct view_value *sum = &tree->nodes[i].sum;
-        tree->change_max = fmax(tree->change_max, fabs((double)sum->value - (double)sum->base));
-    }
-    return !tree->failed;
+    const struct flame_order *a = left, *b = right;
+    if (a->rest != b->rest)
+        return a->rest ? 1 : -1;
+    if (a->width != b->width)
+        return a->width > b->width ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
 }
 
 /* Stacks are deep: no recursion. */

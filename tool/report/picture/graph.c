@@ -15,6 +15,64 @@
 
 #include "tool/report/picture/svg.h"
 
+enum { LEVELS = 16 }; /* of warmth, in the dark theme */
+
+/* graphviz, as far as it is used; its structures are none of our business. */
+struct graphviz {
+    void *(*context)(void);
+    int (*free_context)(void *context);
+    int (*layout)(void *context, void *graph, const char *engine);
+    int (*free_layout)(void *context, void *graph);
+    int (*render)(void *context, void *graph, const char *format, FILE *file);
+    void *(*read)(const char *text);
+    int (*close)(void *graph);
+};
+
+static bool dot_write(const struct view *view, const struct picture_options *options, FILE *file);
+static void dot_text(FILE *file, const char *text);
+static void dot_legend(const struct graph *graph, const char *title, FILE *file);
+static const char *dot_value(char text[40], const struct view *view, double value);
+static void dot_node(const struct graph *graph, size_t number, FILE *file);
+static void dot_name(FILE *file, const char *name, unsigned columns);
+static const char *dot_color(char text[8], const struct view *view, double share, bool border);
+static const char *dot_mix(char text[8], double step, bool cold, bool line, bool dark);
+static double dot_step(double share);
+static const char *dot_class(char text[8], const struct view *view, double share);
+static void dot_edge(const struct graph *graph, const struct graph_edge *edge, FILE *file);
+static bool graphviz_open(struct graphviz *graphviz, struct view_error *error);
+static bool layout_svg(const char *text, FILE *file, struct view_error *error);
+static void style_put(FILE *file);
+
+void picture_dot(const struct view *view, const struct picture_options *options, FILE *file)
+{
+    dot_write(view, options, file);
+}
+
+static bool dot_write(const struct view *view, const struct picture_options *options, FILE *file)
+{
+    struct graph graph;
+    bool made = graph_make(&graph, view, options);
+    if (made) {
+        const char *title = options->title != NULL ? options->title : "memoir";
+        fputs("digraph \"", file);
+        dot_text(file, title);
+        fputs("\" {\ngraph [bgcolor=\"#ffffff\",nodesep=0.3,ranksep=0.45,pad=0.25];\n"
+              "node [shape=box,style=\"filled,rounded\",fontname=\"Helvetica\",penwidth=1,"
+              "fontcolor=\"#1c2127\",margin=\"0.12,0.06\",height=0.2];\n"
+              "edge [fontname=\"Helvetica\",fontsize=9,fontcolor=\"#5b636e\",arrowsize=0.6];\n",
+              file);
+        dot_legend(&graph, title, file);
+        for (size_t i = 0; i < graph.nodes_count; i++)
+            dot_node(&graph, i, file);
+        for (size_t i = 0; i < graph.edges_count; i++)
+            if (!graph.edges[i].hidden)
+                dot_edge(&graph, &graph.edges[i], file);
+        fputs("}\n", file);
+    }
+    graph_free(&graph);
+    return made;
+}
+
 /* Inside the quotes of a string; lines end by \n, which is dot's as well. */
 static void dot_text(FILE *file, const char *text)
 {
@@ -32,25 +90,32 @@ static void dot_text(FILE *file, const char *text)
     }
 }
 
-/* A name in lines of bearable length: broken behind ::, not inside of arguments. */
-static void dot_name(FILE *file, const char *name, unsigned columns)
+static void dot_legend(const struct graph *graph, const char *title, FILE *file)
 {
-    char text[SVG_NAME_MAX], broken[2 * SVG_NAME_MAX];
-    name = svg_name(text, name, columns);
-    size_t used = 0, line = 0, depth = 0;
-    for (const char *at = name; *at != '\0' && used + 2 < sizeof broken; at++) {
-        broken[used++] = *at;
-        line++;
-        depth += *at == '<' || *at == '(';
-        depth -= depth > 0 && (*at == '>' || *at == ')');
-        bool joint = at > name && at[0] == ':' && at[-1] == ':';
-        if (joint && depth == 0 && line + strcspn(at + 1, ":") > 26) {
-            broken[used++] = '\n';
-            line = 0;
-        }
-    }
-    broken[used] = '\0';
-    dot_text(file, broken);
+    const struct view *view = graph->view;
+    const struct profile_type *type = &view->profile->type[view->options.type];
+    char value[40], plain[32], share[16];
+    double shown = 0;
+    for (size_t i = 0; i < graph->nodes_count; i++)
+        shown += graph_weight(view, &graph->nodes[i].row.self);
+    fputs("L [shape=box,style=\"filled\",fillcolor=\"#ffffff\",color=\"#c8ccd1\",fontsize=13,"
+          "class=\"legend\",margin=\"0.2,0.12\",label=\"",
+          file);
+    dot_text(file, title);
+    fputs("\\l", file);
+    if (view->options.type < view->profile->types)
+        dot_text(file, profile_text(view->profile, type->name));
+    if (view->base != NULL)
+        fprintf(file, ": change %s, from %s",
+                dot_value(value, view, graph_weight(view, &view->total)),
+                style_value(plain, (double)view->total.base, view->unit));
+    else
+        fprintf(file, ": %s", style_value(plain, (double)view->total.value, view->unit));
+    fprintf(file, "\\l%zu of %zu boxes, which allocated %s of it themselves\\l", graph->nodes_count,
+            graph->nodes_all, style_share(share, shown, graph_weight(view, &view->total)));
+    fprintf(file, "Left out: boxes under %s", style_value(plain, graph->node_min, view->unit));
+    fprintf(file, ", calls under %s\\l", style_value(plain, graph->edge_min, view->unit));
+    fprintf(file, "In a box: self of total\\l\"];\n");
 }
 
 static const char *dot_value(char text[40], const struct view *view, double value)
@@ -59,65 +124,6 @@ static const char *dot_value(char text[40], const struct view *view, double valu
     snprintf(text, 40, "%s%s", view->base != NULL && value > 0 ? "+" : "",
              style_value(plain, value, view->unit));
     return text;
-}
-
-enum { LEVELS = 16 }; /* of warmth, in the dark theme */
-
-static double dot_step(double share)
-{
-    return fmin(1, pow(fabs(share), 0.6));
-}
-
-/* A colour between two, of a box or of a line; towards blue with `cold`. */
-static const char *dot_mix(char text[8], double step, bool cold, bool line, bool dark)
-{
-    static const unsigned char from[2][2][3] = {{{246, 246, 244}, {178, 180, 182}},
-                                                {{38, 42, 48}, {92, 98, 106}}};
-    static const unsigned char to[2][2][2][3] = {
-        {{{240, 160, 130}, {190, 70, 40}}, {{140, 180, 225}, {40, 95, 170}}},
-        {{{140, 58, 34}, {240, 140, 104}}, {{34, 78, 132}, {120, 172, 236}}}};
-    unsigned part[3];
-    for (unsigned i = 0; i < 3; i++)
-        part[i] = (unsigned)lround(from[dark][line][i] +
-                                   step * (to[dark][cold][line][i] - from[dark][line][i])) &
-                  255;
-    snprintf(text, 8, "#%02x%02x%02x", part[0], part[1], part[2]);
-    return text;
-}
-
-/* By the share: of warmth, or of growth and shrinking. */
-static const char *dot_color(char text[8], const struct view *view, double share, bool border)
-{
-    return dot_mix(text, dot_step(share), share < 0 && view->base != NULL, border, false);
-}
-
-/* The class of the same, for style sheets: w0 to w16, c0 to c16. */
-static const char *dot_class(char text[8], const struct view *view, double share)
-{
-    snprintf(text, 8, "%c%ld", share < 0 && view->base != NULL ? 'c' : 'w',
-             lround(dot_step(share) * LEVELS) & 31);
-    return text;
-}
-
-/* graphviz writes colours into each element; in the dark, a style sheet overrules them. */
-static void style_put(FILE *file)
-{
-    char fill[8], line[8];
-    fputs("<style>@media (prefers-color-scheme:dark){svg{background:#15171b}"
-          ".graph>polygon{fill:#15171b}text{fill:#f1f2f4}.edge text{fill:#aab2bd}"
-          ".node.legend polygon{fill:#1d2025;stroke:#4a515b}",
-          file);
-    for (unsigned cold = 0; cold < 2; cold++)
-        for (unsigned level = 0; level <= LEVELS; level++) {
-            double step = (double)level / LEVELS;
-            char name = cold ? 'c' : 'w';
-            dot_mix(fill, step, cold, false, true);
-            dot_mix(line, step, cold, true, true);
-            fprintf(file, ".node.%c%u path{fill:%s;stroke:%s}", name, level, fill, line);
-            fprintf(file, ".edge.%c%u path{stroke:%s}.edge.%c%u polygon{fill:%s;stroke:%s}", name,
-                    level, line, name, level, line, line);
-        }
-    fputs("}</style>\n", file);
 }
 
 static void dot_node(const struct graph *graph, size_t number, FILE *file)
@@ -153,6 +159,63 @@ static void dot_node(const struct graph *graph, size_t number, FILE *file)
     fprintf(file, " (%s)\"];\n", dot_value(value, view, total));
 }
 
+/* A name in lines of bearable length: broken behind ::, not inside of arguments. */
+static void dot_name(FILE *file, const char *name, unsigned columns)
+{
+    char text[SVG_NAME_MAX], broken[2 * SVG_NAME_MAX];
+    name = svg_name(text, name, columns);
+    size_t used = 0, line = 0, depth = 0;
+    for (const char *at = name; *at != '\0' && used + 2 < sizeof broken; at++) {
+        broken[used++] = *at;
+        line++;
+        depth += *at == '<' || *at == '(';
+        depth -= depth > 0 && (*at == '>' || *at == ')');
+        bool joint = at > name && at[0] == ':' && at[-1] == ':';
+        if (joint && depth == 0 && line + strcspn(at + 1, ":") > 26) {
+            broken[used++] = '\n';
+            line = 0;
+        }
+    }
+    broken[used] = '\0';
+    dot_text(file, broken);
+}
+
+/* By the share: of warmth, or of growth and shrinking. */
+static const char *dot_color(char text[8], const struct view *view, double share, bool border)
+{
+    return dot_mix(text, dot_step(share), share < 0 && view->base != NULL, border, false);
+}
+
+/* A colour between two, of a box or of a line; towards blue with `cold`. */
+static const char *dot_mix(char text[8], double step, bool cold, bool line, bool dark)
+{
+    static const unsigned char from[2][2][3] = {{{246, 246, 244}, {178, 180, 182}},
+                                                {{38, 42, 48}, {92, 98, 106}}};
+    static const unsigned char to[2][2][2][3] = {
+        {{{240, 160, 130}, {190, 70, 40}}, {{140, 180, 225}, {40, 95, 170}}},
+        {{{140, 58, 34}, {240, 140, 104}}, {{34, 78, 132}, {120, 172, 236}}}};
+    unsigned part[3];
+    for (unsigned i = 0; i < 3; i++)
+        part[i] = (unsigned)lround(from[dark][line][i] +
+                                   step * (to[dark][cold][line][i] - from[dark][line][i])) &
+                  255;
+    snprintf(text, 8, "#%02x%02x%02x", part[0], part[1], part[2]);
+    return text;
+}
+
+static double dot_step(double share)
+{
+    return fmin(1, pow(fabs(share), 0.6));
+}
+
+/* The class of the same, for style sheets: w0 to w16, c0 to c16. */
+static const char *dot_class(char text[8], const struct view *view, double share)
+{
+    snprintf(text, 8, "%c%ld", share < 0 && view->base != NULL ? 'c' : 'w',
+             lround(dot_step(share) * LEVELS) & 31);
+    return text;
+}
+
 static void dot_edge(const struct graph *graph, const struct graph_edge *edge, FILE *file)
 {
     const struct view *view = graph->view;
@@ -173,74 +236,31 @@ static void dot_edge(const struct graph *graph, const struct graph_edge *edge, F
     fprintf(file, " (%s)\"];\n", value);
 }
 
-static void dot_legend(const struct graph *graph, const char *title, FILE *file)
+bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error)
 {
-    const struct view *view = graph->view;
-    const struct profile_type *type = &view->profile->type[view->options.type];
-    char value[40], plain[32], share[16];
-    double shown = 0;
-    for (size_t i = 0; i < graph->nodes_count; i++)
-        shown += graph_weight(view, &graph->nodes[i].row.self);
-    fputs("L [shape=box,style=\"filled\",fillcolor=\"#ffffff\",color=\"#c8ccd1\",fontsize=13,"
-          "class=\"legend\",margin=\"0.2,0.12\",label=\"",
-          file);
-    dot_text(file, title);
-    fputs("\\l", file);
-    if (view->options.type < view->profile->types)
-        dot_text(file, profile_text(view->profile, type->name));
-    if (view->base != NULL)
-        fprintf(file, ": change %s, from %s",
-                dot_value(value, view, graph_weight(view, &view->total)),
-                style_value(plain, (double)view->total.base, view->unit));
-    else
-        fprintf(file, ": %s", style_value(plain, (double)view->total.value, view->unit));
-    fprintf(file, "\\l%zu of %zu boxes, which allocated %s of it themselves\\l", graph->nodes_count,
-            graph->nodes_all, style_share(share, shown, graph_weight(view, &view->total)));
-    fprintf(file, "Left out: boxes under %s", style_value(plain, graph->node_min, view->unit));
-    fprintf(file, ", calls under %s\\l", style_value(plain, graph->edge_min, view->unit));
-    fprintf(file, "In a box: self of total\\l\"];\n");
+    struct graphviz graphviz;
+    if (!graphviz_open(&graphviz, error))
+        return false;
+    void *context = graphviz.context();
+    void *graph = context != NULL ? graphviz.read(text) : NULL;
+    bool placed = graph != NULL && graphviz.layout(context, graph, "dot") == 0;
+    /* graphviz's own PostScript knows no characters beyond Latin 1, that of cairo does. */
+    bool postscript = strcmp(format, "ps") == 0;
+    bool drawn =
+        placed && (graphviz.render(context, graph, postscript ? "ps:cairo" : format, file) == 0 ||
+                   (postscript && graphviz.render(context, graph, format, file) == 0));
+    if (!drawn)
+        snprintf(error->text, sizeof error->text,
+                 "graphviz can't %s; are its plugins installed (libgvc6-plugins-gtk, graphviz)?",
+                 placed ? "write this format" : "place the graph");
+    if (placed)
+        graphviz.free_layout(context, graph);
+    if (graph != NULL)
+        graphviz.close(graph);
+    if (context != NULL)
+        graphviz.free_context(context);
+    return drawn;
 }
-
-static bool dot_write(const struct view *view, const struct picture_options *options, FILE *file)
-{
-    struct graph graph;
-    bool made = graph_make(&graph, view, options);
-    if (made) {
-        const char *title = options->title != NULL ? options->title : "memoir";
-        fputs("digraph \"", file);
-        dot_text(file, title);
-        fputs("\" {\ngraph [bgcolor=\"#ffffff\",nodesep=0.3,ranksep=0.45,pad=0.25];\n"
-              "node [shape=box,style=\"filled,rounded\",fontname=\"Helvetica\",penwidth=1,"
-              "fontcolor=\"#1c2127\",margin=\"0.12,0.06\",height=0.2];\n"
-              "edge [fontname=\"Helvetica\",fontsize=9,fontcolor=\"#5b636e\",arrowsize=0.6];\n",
-              file);
-        dot_legend(&graph, title, file);
-        for (size_t i = 0; i < graph.nodes_count; i++)
-            dot_node(&graph, i, file);
-        for (size_t i = 0; i < graph.edges_count; i++)
-            if (!graph.edges[i].hidden)
-                dot_edge(&graph, &graph.edges[i], file);
-        fputs("}\n", file);
-    }
-    graph_free(&graph);
-    return made;
-}
-
-void picture_dot(const struct view *view, const struct picture_options *options, FILE *file)
-{
-    dot_write(view, options, file);
-}
-
-/* graphviz, as far as it is used; its structures are none of our business. */
-struct graphviz {
-    void *(*context)(void);
-    int (*free_context)(void *context);
-    int (*layout)(void *context, void *graph, const char *engine);
-    int (*free_layout)(void *context, void *graph);
-    int (*render)(void *context, void *graph, const char *format, FILE *file);
-    void *(*read)(const char *text);
-    int (*close)(void *graph);
-};
 
 static bool graphviz_open(struct graphviz *graphviz, struct view_error *error)
 {
@@ -277,29 +297,21 @@ static bool graphviz_open(struct graphviz *graphviz, struct view_error *error)
     return true;
 }
 
-bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error)
+bool picture_graph(const struct view *view, const struct picture_options *options,
+                   const char *format, FILE *file, struct view_error *error)
 {
-    struct graphviz graphviz;
-    if (!graphviz_open(&graphviz, error))
-        return false;
-    void *context = graphviz.context();
-    void *graph = context != NULL ? graphviz.read(text) : NULL;
-    bool placed = graph != NULL && graphviz.layout(context, graph, "dot") == 0;
-    /* graphviz's own PostScript knows no characters beyond Latin 1, that of cairo does. */
-    bool postscript = strcmp(format, "ps") == 0;
-    bool drawn =
-        placed && (graphviz.render(context, graph, postscript ? "ps:cairo" : format, file) == 0 ||
-                   (postscript && graphviz.render(context, graph, format, file) == 0));
-    if (!drawn)
-        snprintf(error->text, sizeof error->text,
-                 "graphviz can't %s; are its plugins installed (libgvc6-plugins-gtk, graphviz)?",
-                 placed ? "write this format" : "place the graph");
-    if (placed)
-        graphviz.free_layout(context, graph);
-    if (graph != NULL)
-        graphviz.close(graph);
-    if (context != NULL)
-        graphviz.free_context(context);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    bool written = memory != NULL && dot_write(view, options, memory);
+    if (memory != NULL && fclose(memory) != 0)
+        written = false;
+    if (!written)
+        view_out_of_memory(error);
+    bool svg = strcmp(format, "svg") == 0;
+    bool drawn = written &&
+                 (svg ? layout_svg(text, file, error) : picture_layout(text, format, file, error));
+    free(text);
     return drawn;
 }
 
@@ -326,20 +338,23 @@ static bool layout_svg(const char *text, FILE *file, struct view_error *error)
     return drawn;
 }
 
-bool picture_graph(const struct view *view, const struct picture_options *options,
-                   const char *format, FILE *file, struct view_error *error)
+/* graphviz writes colours into each element; in the dark, a style sheet overrules them. */
+static void style_put(FILE *file)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    bool written = memory != NULL && dot_write(view, options, memory);
-    if (memory != NULL && fclose(memory) != 0)
-        written = false;
-    if (!written)
-        view_out_of_memory(error);
-    bool svg = strcmp(format, "svg") == 0;
-    bool drawn = written &&
-                 (svg ? layout_svg(text, file, error) : picture_layout(text, format, file, error));
-    free(text);
-    return drawn;
+    char fill[8], line[8];
+    fputs("<style>@media (prefers-color-scheme:dark){svg{background:#15171b}"
+          ".graph>polygon{fill:#15171b}text{fill:#f1f2f4}.edge text{fill:#aab2bd}"
+          ".node.legend polygon{fill:#1d2025;stroke:#4a515b}",
+          file);
+    for (unsigned cold = 0; cold < 2; cold++)
+        for (unsigned level = 0; level <= LEVELS; level++) {
+            double step = (double)level / LEVELS;
+            char name = cold ? 'c' : 'w';
+            dot_mix(fill, step, cold, false, true);
+            dot_mix(line, step, cold, true, true);
+            fprintf(file, ".node.%c%u path{fill:%s;stroke:%s}", name, level, fill, line);
+            fprintf(file, ".edge.%c%u path{stroke:%s}.edge.%c%u polygon{fill:%s;stroke:%s}", name,
+                    level, line, name, level, line, line);
+        }
+    fputs("}</style>\n", file);
 }

@@ -7,23 +7,6 @@
 
 #include "tool/report/picture/svg.h"
 
-static void plot_style(FILE *file, bool dark)
-{
-    fputs(dark ? ".live{stroke:#f1f2f4}.was{stroke:#8ab4f8}.rss{stroke:#e3b341}"
-                 ".mark{stroke:#f06595}"
-                 ".peak{fill:#f06595}.halo{stroke:#15171b}"
-               : ".live{stroke:#1c2127}.was{stroke:#2563b8}.rss{stroke:#8a5a00}"
-                 ".mark{stroke:#c2255c}"
-                 ".peak{fill:#c2255c}.halo{stroke:#fff}",
-          file);
-}
-
-unsigned plot_width(const struct picture_options *options, unsigned usual)
-{
-    unsigned min = options->inside ? 360 : 500;
-    return options->width == 0 ? usual : options->width < min ? min : options->width;
-}
-
 /* What the themes share. */
 static const char plot_shapes[] =
     "text{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
@@ -33,6 +16,15 @@ static const char plot_shapes[] =
     ".mid{text-anchor:middle}.ln{stroke-width:1;shape-rendering:crispEdges}"
     ".curve{fill:none;stroke-width:1.6}.rss{stroke-dasharray:5 3}"
     ".halo{paint-order:stroke;stroke-width:3px}\n";
+
+static void plot_style(FILE *file, bool dark);
+static double plot_step(double max, unsigned steps, bool bytes);
+
+unsigned plot_width(const struct picture_options *options, unsigned usual)
+{
+    unsigned min = options->inside ? 360 : 500;
+    return options->width == 0 ? usual : options->width < min ? min : options->width;
+}
 
 void plot_start(struct plot *plot, const char *title, const char *subtitle, bool memory)
 {
@@ -64,6 +56,17 @@ void plot_start(struct plot *plot, const char *title, const char *subtitle, bool
     fputs("</text>\n", file);
 }
 
+static void plot_style(FILE *file, bool dark)
+{
+    fputs(dark ? ".live{stroke:#f1f2f4}.was{stroke:#8ab4f8}.rss{stroke:#e3b341}"
+                 ".mark{stroke:#f06595}"
+                 ".peak{fill:#f06595}.halo{stroke:#15171b}"
+               : ".live{stroke:#1c2127}.was{stroke:#2563b8}.rss{stroke:#8a5a00}"
+                 ".mark{stroke:#c2255c}"
+                 ".peak{fill:#c2255c}.halo{stroke:#fff}",
+          file);
+}
+
 void plot_end(const struct plot *plot)
 {
     fputs("</svg>\n", plot->file);
@@ -85,21 +88,6 @@ const char *plot_round(char text[32], double value, const char *unit)
     return text;
 }
 
-/* The smallest round step that takes at most `steps` of them to `max`. */
-static double plot_step(double max, unsigned steps, bool bytes)
-{
-    double base = bytes ? 1024 : 1000, unit = 1;
-    static const double of_bytes[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
-    static const double of_others[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
-    const double *round = bytes ? of_bytes : of_others;
-    size_t count = bytes ? 10 : 9;
-    for (unsigned power = 0; power < 8; power++, unit *= base)
-        for (size_t i = 0; i < count; i++)
-            if (unit * round[i] * steps >= max)
-                return unit * round[i];
-    return max > 0 ? max / steps : 1;
-}
-
 void plot_y_axis(struct plot *plot, double max, const char *unit)
 {
     FILE *file = plot->file;
@@ -117,6 +105,21 @@ void plot_y_axis(struct plot *plot, double max, const char *unit)
                 plot->left, plot->right, y + 0.5, y + 0.5, plot->left - 8, y + 4,
                 plot_round(value, at, unit));
     }
+}
+
+/* The smallest round step that takes at most `steps` of them to `max`. */
+static double plot_step(double max, unsigned steps, bool bytes)
+{
+    double base = bytes ? 1024 : 1000, unit = 1;
+    static const double of_bytes[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+    static const double of_others[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
+    const double *round = bytes ? of_bytes : of_others;
+    size_t count = bytes ? 10 : 9;
+    for (unsigned power = 0; power < 8; power++, unit *= base)
+        for (size_t i = 0; i < count; i++)
+            if (unit * round[i] * steps >= max)
+                return unit * round[i];
+    return max > 0 ? max / steps : 1;
 }
 
 void plot_time_axis(const struct plot *plot, int64_t max_ns)

@@ -19,11 +19,40 @@ struct sizes {
     bool labels;
 };
 
-/* The step of blocks above 2^(step-1) and up to 2^step. */
-static unsigned sizes_step(double size)
+static void sizes_count(struct sizes *sizes, const struct view *view);
+static unsigned sizes_step(double size);
+static void sizes_panel(struct plot *plot, const struct sizes *sizes, const double *values,
+                        const char *unit, const char *title, unsigned family);
+
+void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file)
 {
-    double step = ceil(log2(fmax(size, 1)));
-    return step < SIZES_STEPS - 1 ? (unsigned)step : SIZES_STEPS - 1;
+    struct sizes sizes = {0};
+    struct plot plot = {.file = file, .inside = options->inside};
+    bool counted = view->options.type < view->profile->types;
+    if (counted)
+        sizes_count(&sizes, view);
+    bool objects = counted && profile_type_partner(view->profile, view->options.type) >= 0;
+    plot.width = plot_width(options, 1000);
+    plot.height = objects ? 590 : 350;
+    plot.left = 84;
+    plot.right = plot.width - 24.0;
+    char subtitle[256], value[32];
+    snprintf(subtitle, sizeof subtitle, "%.100s \xc2\xb7 %s%s", counted ? table_metric(view) : "",
+             style_value(value, (double)view->total.value, view->unit),
+             sizes.labels ? "" : " \xc2\xb7 by the mean size of each stack");
+    plot_start(&plot, options->title != NULL ? options->title : "Sizes of blocks", subtitle, true);
+    plot.top = 96;
+    plot.bottom = 300;
+    if (sizes.end == 0) {
+        plot_nothing(&plot, "No blocks to draw.");
+    } else {
+        sizes_panel(&plot, &sizes, sizes.value, view->unit, "in blocks of up to", 0);
+        plot.top = 366;
+        plot.bottom = 540;
+        if (objects)
+            sizes_panel(&plot, &sizes, sizes.objects, "count", "objects of up to", 1);
+    }
+    plot_end(&plot);
 }
 
 static void sizes_count(struct sizes *sizes, const struct view *view)
@@ -59,6 +88,13 @@ static void sizes_count(struct sizes *sizes, const struct view *view)
     }
 }
 
+/* The step of blocks above 2^(step-1) and up to 2^step. */
+static unsigned sizes_step(double size)
+{
+    double step = ceil(log2(fmax(size, 1)));
+    return step < SIZES_STEPS - 1 ? (unsigned)step : SIZES_STEPS - 1;
+}
+
 /* One panel; bars of one height in all of its pixels are as wide as there is room. */
 static void sizes_panel(struct plot *plot, const struct sizes *sizes, const double *values,
                         const char *unit, const char *title, unsigned family)
@@ -91,35 +127,4 @@ static void sizes_panel(struct plot *plot, const struct sizes *sizes, const doub
                     y - 4, share);
         fputc('\n', file);
     }
-}
-
-void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file)
-{
-    struct sizes sizes = {0};
-    struct plot plot = {.file = file, .inside = options->inside};
-    bool counted = view->options.type < view->profile->types;
-    if (counted)
-        sizes_count(&sizes, view);
-    bool objects = counted && profile_type_partner(view->profile, view->options.type) >= 0;
-    plot.width = plot_width(options, 1000);
-    plot.height = objects ? 590 : 350;
-    plot.left = 84;
-    plot.right = plot.width - 24.0;
-    char subtitle[256], value[32];
-    snprintf(subtitle, sizeof subtitle, "%.100s \xc2\xb7 %s%s", counted ? table_metric(view) : "",
-             style_value(value, (double)view->total.value, view->unit),
-             sizes.labels ? "" : " \xc2\xb7 by the mean size of each stack");
-    plot_start(&plot, options->title != NULL ? options->title : "Sizes of blocks", subtitle, true);
-    plot.top = 96;
-    plot.bottom = 300;
-    if (sizes.end == 0) {
-        plot_nothing(&plot, "No blocks to draw.");
-    } else {
-        sizes_panel(&plot, &sizes, sizes.value, view->unit, "in blocks of up to", 0);
-        plot.top = 366;
-        plot.bottom = 540;
-        if (objects)
-            sizes_panel(&plot, &sizes, sizes.objects, "count", "objects of up to", 1);
-    }
-    plot_end(&plot);
 }

@@ -53,16 +53,86 @@ struct time_plot {
     double max; /* of all that is drawn */
 };
 
-static double time_x(const struct time_plot *time, int64_t ns)
-{
-    double share = time->last_ns > 0 ? (double)ns / (double)time->last_ns : 0;
-    return time->plot.left + fmin(fmax(share, 0), 1) * (time->plot.right - time->plot.left);
-}
+enum time_curve { CURVE_LIVE, CURVE_BEFORE, CURVE_RESIDENT, CURVES };
+static const char *const curve_classes[] = {"live", "was", "rss"};
 
-static int time_band_compare(const void *left, const void *right)
+static bool time_bands(struct time_plot *time, struct view_row *rows, size_t count);
+static int time_band_compare(const void *left, const void *right);
+static void time_survey(struct time_plot *time);
+static void time_peak(struct time_plot *time, const struct profile *profile,
+                      struct time_course *course);
+static void time_points(const struct time_plot *time, const struct profile *profile,
+                        struct time_course *course);
+static double time_x(const struct time_plot *time, int64_t ns);
+static unsigned time_legend_height(const struct time_plot *time);
+static unsigned time_legend_columns(const struct plot *plot);
+static void time_curve(const struct time_plot *time, enum time_curve curve);
+static void time_step(const struct time_plot *time, double x, double *before, double max,
+                      double last);
+static const char *time_curve_name(const struct time_plot *time, enum time_curve curve);
+static bool time_curve_known(const struct time_plot *time, enum time_curve curve);
+static void time_area(const struct time_plot *time);
+static void time_areas(const struct time_plot *time);
+static void time_band_name(const struct time_plot *time, const struct time_band *band,
+                           char text[SVG_NAME_MAX * 2], unsigned columns);
+static void time_marks(const struct time_plot *time);
+static void time_legend(const struct time_plot *time, unsigned y);
+
+void picture_time(const struct view *view, const struct picture_options *options, FILE *file)
 {
-    const struct time_band *a = left, *b = right;
-    return a->max > b->max ? -1 : a->max < b->max;
+    struct time_plot time = {.view = view, .plot = {.file = file, .inside = options->inside}};
+    size_t count = 0;
+    struct view_row *rows = view_rows(view, false, &count);
+    const struct profile *profile = view->profile;
+    char subtitle[128], peak[32], length[32];
+    time.exact = profile->period <= 1 && profile->samples.weights == NULL;
+    time.counted = profile->counted;
+    time.columns = profile->history_moments < PROFILE_MOMENTS_MAX ? profile->history_moments
+                                                                  : PROFILE_MOMENTS_MAX;
+    if (rows != NULL && profile->samples.history != NULL && time.columns > 1)
+        time_bands(&time, rows, count);
+    time.columns = 0;
+    time_survey(&time);
+    time.plot.width = plot_width(options, 1200);
+    time.plot.left = 84;
+    time.plot.right = time.plot.width - 24.0;
+    time.plot.top = 76;
+    time.plot.bottom = options->inside ? 310 : 390;
+    time_points(&time, profile, &time.course);
+    if (time.before.peak > 0)
+        time_points(&time, view->base, &time.before);
+    time.plot.height = (unsigned)time.plot.bottom + 52 + time_legend_height(&time);
+    snprintf(subtitle, sizeof subtitle, "memory over time \xc2\xb7 %s at most \xc2\xb7 %s",
+             style_value(peak, time.course.peak > 0 ? time.course.peak : time.max, "bytes"),
+             style_time(length, time.last_ns));
+    plot_start(&time.plot, options->title != NULL ? options->title : "Memory over time", subtitle,
+               true);
+    if (time.last_ns > 0 && time.max > 0) {
+        plot_y_axis(&time.plot, time.max, "bytes");
+        time_area(&time);
+        time_areas(&time);
+        plot_time_axis(&time.plot, time.last_ns);
+        if (time.resident)
+            time_curve(&time, CURVE_RESIDENT);
+        time_curve(&time, CURVE_BEFORE);
+        time_curve(&time, CURVE_LIVE);
+        time_marks(&time);
+        if (options->inside) /* for page.js, which reads values off the curves */
+            fprintf(file,
+                    "<g class=\"scale\" data-left=\"%.1f\" data-right=\"%.1f\" data-top=\"%.1f\" "
+                    "data-bottom=\"%.1f\" data-most=\"%.0f\" data-last=\"%" PRId64 "\"></g>\n",
+                    time.plot.left, time.plot.right, time.plot.top, time.plot.bottom,
+                    time.plot.y_max, time.last_ns);
+        time_legend(&time, (unsigned)time.plot.bottom + 34);
+    } else {
+        plot_nothing(&time.plot,
+                     "This profile has a single moment, so it can't show memory over time. "
+                     "A capture (memoir run) can.");
+    }
+    plot_end(&time.plot);
+    free(time.course.points);
+    free(time.before.points);
+    free(rows);
 }
 
 /* The sites that were largest at any moment. */
@@ -85,30 +155,10 @@ static bool time_bands(struct time_plot *time, struct view_row *rows, size_t cou
     return true;
 }
 
-/* The peak, and how far time and memory go. What was recorded of the peak itself counts: between
- * two points there may have been more. */
-static void time_peak(struct time_plot *time, const struct profile *profile,
-                      struct time_course *course)
+static int time_band_compare(const void *left, const void *right)
 {
-    const struct profile_point *points = profile->points.items;
-    int type = profile_type_named(profile, TYPE_PEAK_SPACE);
-    double sum = 0;
-    for (size_t i = 0; i < profile->points.count; i++) {
-        if ((double)points[i].live_bytes > course->peak) {
-            course->peak = (double)points[i].live_bytes;
-            course->peak_ns = points[i].time_ns;
-        }
-        time->last_ns = points[i].time_ns > time->last_ns ? points[i].time_ns : time->last_ns;
-    }
-    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
-        sum += (double)profile->samples.values[type][i];
-    if (sum > 0) {
-        course->peak = sum;
-        if (profile->peak_time_ns > 0)
-            course->peak_ns = profile->peak_time_ns;
-    }
-    time->max = fmax(time->max, course->peak);
-    time->last_ns = course->peak_ns > time->last_ns ? course->peak_ns : time->last_ns;
+    const struct time_band *a = left, *b = right;
+    return a->max > b->max ? -1 : a->max < b->max;
 }
 
 static void time_survey(struct time_plot *time)
@@ -138,17 +188,30 @@ static void time_survey(struct time_plot *time)
         time->max = fmax(time->max, time->resident_max);
 }
 
-static void time_band_name(const struct time_plot *time, const struct time_band *band,
-                           char text[SVG_NAME_MAX * 2], unsigned columns)
+/* The peak, and how far time and memory go. What was recorded of the peak itself counts: between
+ * two points there may have been more. */
+static void time_peak(struct time_plot *time, const struct profile *profile,
+                      struct time_course *course)
 {
-    char name[SVG_NAME_MAX], place[160] = "";
-    const struct view_frame *frame = &time->view->frames[band->row->frame];
-    if (frame->file[0] != '\0')
-        snprintf(place, sizeof place, frame->line != 0 ? " \xc2\xb7 %.120s:%u" : " \xc2\xb7 %.120s",
-                 svg_base_name(frame->file), frame->line);
-    unsigned used = svg_columns(place);
-    snprintf(text, SVG_NAME_MAX * 2, "%s%s",
-             svg_name(name, frame->name, columns > used + 8 ? columns - used : 8), place);
+    const struct profile_point *points = profile->points.items;
+    int type = profile_type_named(profile, TYPE_PEAK_SPACE);
+    double sum = 0;
+    for (size_t i = 0; i < profile->points.count; i++) {
+        if ((double)points[i].live_bytes > course->peak) {
+            course->peak = (double)points[i].live_bytes;
+            course->peak_ns = points[i].time_ns;
+        }
+        time->last_ns = points[i].time_ns > time->last_ns ? points[i].time_ns : time->last_ns;
+    }
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += (double)profile->samples.values[type][i];
+    if (sum > 0) {
+        course->peak = sum;
+        if (profile->peak_time_ns > 0)
+            course->peak_ns = profile->peak_time_ns;
+    }
+    time->max = fmax(time->max, course->peak);
+    time->last_ns = course->peak_ns > time->last_ns ? course->peak_ns : time->last_ns;
 }
 
 /* The points of the curves: of those at one pixel the highest, and the peak among them. */
@@ -181,6 +244,54 @@ static void time_points(const struct time_plot *time, const struct profile *prof
     }
 }
 
+static double time_x(const struct time_plot *time, int64_t ns)
+{
+    double share = time->last_ns > 0 ? (double)ns / (double)time->last_ns : 0;
+    return time->plot.left + fmin(fmax(share, 0), 1) * (time->plot.right - time->plot.left);
+}
+
+/* How high the legend is. */
+static unsigned time_legend_height(const struct time_plot *time)
+{
+    unsigned columns = time_legend_columns(&time->plot);
+    unsigned curves = 0;
+    for (enum time_curve curve = 0; curve < CURVES; curve++)
+        curves += time_curve_known(time, curve);
+    unsigned areas = time->bands_count + (time->bands_count > 0);
+    return 19 * ((curves + columns - 1) / columns + (areas + columns - 1) / columns);
+}
+
+static unsigned time_legend_columns(const struct plot *plot)
+{
+    return plot->width < 700 ? 1 : 2;
+}
+
+static void time_curve(const struct time_plot *time, enum time_curve curve)
+{
+    FILE *file = time->plot.file;
+    const struct time_course *course = curve == CURVE_BEFORE ? &time->before : &time->course;
+    bool open = false;
+    double before = 0;
+    for (size_t i = 0; i < course->count; i++) {
+        const struct time_point *point = &course->points[i];
+        bool resident = curve == CURVE_RESIDENT;
+        if (resident && point->resident <= 0)
+            continue;
+        if (!open) {
+            before = resident ? point->resident : 0;
+            fprintf(file, "<path class=\"curve %s\" d=\"M%.1f,%.1f", curve_classes[curve], point->x,
+                    plot_y(&time->plot, before));
+        }
+        time_step(time, point->x, &before, resident ? point->resident : point->live,
+                  resident ? point->resident : point->live_last);
+        open = true;
+    }
+    if (open)
+        fprintf(file, "L%.1f,%.1f\"><title>%s</title></path>\n",
+                curve == CURVE_BEFORE ? course->points[course->count - 1].x : time->plot.right,
+                plot_y(&time->plot, before), time_curve_name(time, curve));
+}
+
 /* Draws a step to the largest value of a point; the line goes on with its last value. */
 static void time_step(const struct time_plot *time, double x, double *before, double max,
                       double last)
@@ -191,6 +302,23 @@ static void time_step(const struct time_plot *time, double x, double *before, do
     if (last != max)
         fprintf(file, "L%.1f,%.1f", x + 0.2, plot_y(&time->plot, last));
     *before = last;
+}
+
+static const char *time_curve_name(const struct time_plot *time, enum time_curve curve)
+{
+    return curve == CURVE_RESIDENT ? "resident memory of the process"
+           : curve == CURVE_BEFORE ? "live heap before"
+           : time->exact           ? "live heap, every block counted"
+           : time->counted         ? "live heap, counted; sites are estimated from samples"
+                                   : "live heap, estimated from samples";
+}
+
+/* Whether the legend has it. */
+static bool time_curve_known(const struct time_plot *time, enum time_curve curve)
+{
+    return curve == CURVE_RESIDENT ? time->resident_max > 0
+           : curve == CURVE_BEFORE ? time->before.count > 0
+                                   : time->course.count > 0;
 }
 
 /* The heap as one area: grey if there are sites to tell apart, which lie over it. */
@@ -249,50 +377,17 @@ static void time_areas(const struct time_plot *time)
     fputs("</g>\n", file);
 }
 
-enum time_curve { CURVE_LIVE, CURVE_BEFORE, CURVE_RESIDENT, CURVES };
-static const char *const curve_classes[] = {"live", "was", "rss"};
-
-static const char *time_curve_name(const struct time_plot *time, enum time_curve curve)
+static void time_band_name(const struct time_plot *time, const struct time_band *band,
+                           char text[SVG_NAME_MAX * 2], unsigned columns)
 {
-    return curve == CURVE_RESIDENT ? "resident memory of the process"
-           : curve == CURVE_BEFORE ? "live heap before"
-           : time->exact           ? "live heap, every block counted"
-           : time->counted         ? "live heap, counted; sites are estimated from samples"
-                                   : "live heap, estimated from samples";
-}
-
-static void time_curve(const struct time_plot *time, enum time_curve curve)
-{
-    FILE *file = time->plot.file;
-    const struct time_course *course = curve == CURVE_BEFORE ? &time->before : &time->course;
-    bool open = false;
-    double before = 0;
-    for (size_t i = 0; i < course->count; i++) {
-        const struct time_point *point = &course->points[i];
-        bool resident = curve == CURVE_RESIDENT;
-        if (resident && point->resident <= 0)
-            continue;
-        if (!open) {
-            before = resident ? point->resident : 0;
-            fprintf(file, "<path class=\"curve %s\" d=\"M%.1f,%.1f", curve_classes[curve], point->x,
-                    plot_y(&time->plot, before));
-        }
-        time_step(time, point->x, &before, resident ? point->resident : point->live,
-                  resident ? point->resident : point->live_last);
-        open = true;
-    }
-    if (open)
-        fprintf(file, "L%.1f,%.1f\"><title>%s</title></path>\n",
-                curve == CURVE_BEFORE ? course->points[course->count - 1].x : time->plot.right,
-                plot_y(&time->plot, before), time_curve_name(time, curve));
-}
-
-/* Whether the legend has it. */
-static bool time_curve_known(const struct time_plot *time, enum time_curve curve)
-{
-    return curve == CURVE_RESIDENT ? time->resident_max > 0
-           : curve == CURVE_BEFORE ? time->before.count > 0
-                                   : time->course.count > 0;
+    char name[SVG_NAME_MAX], place[160] = "";
+    const struct view_frame *frame = &time->view->frames[band->row->frame];
+    if (frame->file[0] != '\0')
+        snprintf(place, sizeof place, frame->line != 0 ? " \xc2\xb7 %.120s:%u" : " \xc2\xb7 %.120s",
+                 svg_base_name(frame->file), frame->line);
+    unsigned used = svg_columns(place);
+    snprintf(text, SVG_NAME_MAX * 2, "%s%s",
+             svg_name(name, frame->name, columns > used + 8 ? columns - used : 8), place);
 }
 
 static void time_marks(const struct time_plot *time)
@@ -332,11 +427,6 @@ static void time_marks(const struct time_plot *time)
             x, y, right ? " end" : "", right ? x - 8 : x + 8, fmax(y - 9, time->plot.top - 6),
             style_value(value, time->course.peak, "bytes"),
             time->course.peak_ns < 1000000 ? "the start" : style_time(when, time->course.peak_ns));
-}
-
-static unsigned time_legend_columns(const struct plot *plot)
-{
-    return plot->width < 700 ? 1 : 2;
 }
 
 /* Two columns under the axis, or one: curves first, then the sites from the top band down. */
@@ -385,72 +475,4 @@ static void time_legend(const struct time_plot *time, unsigned y)
                 "between snapshots</text>\n",
                 SVG_FAMILIES - 1, 16 + (entry % columns) * room, y + entry / columns * 19,
                 38 + (entry % columns) * room, y + entry / columns * 19 + 11);
-}
-
-/* How high the legend is. */
-static unsigned time_legend_height(const struct time_plot *time)
-{
-    unsigned columns = time_legend_columns(&time->plot);
-    unsigned curves = 0;
-    for (enum time_curve curve = 0; curve < CURVES; curve++)
-        curves += time_curve_known(time, curve);
-    unsigned areas = time->bands_count + (time->bands_count > 0);
-    return 19 * ((curves + columns - 1) / columns + (areas + columns - 1) / columns);
-}
-
-void picture_time(const struct view *view, const struct picture_options *options, FILE *file)
-{
-    struct time_plot time = {.view = view, .plot = {.file = file, .inside = options->inside}};
-    size_t count = 0;
-    struct view_row *rows = view_rows(view, false, &count);
-    const struct profile *profile = view->profile;
-    char subtitle[128], peak[32], length[32];
-    time.exact = profile->period <= 1 && profile->samples.weights == NULL;
-    time.counted = profile->counted;
-    time.columns = profile->history_moments < PROFILE_MOMENTS_MAX ? profile->history_moments
-                                                                  : PROFILE_MOMENTS_MAX;
-    if (rows != NULL && profile->samples.history != NULL && time.columns > 1)
-        time_bands(&time, rows, count);
-    time.columns = 0;
-    time_survey(&time);
-    time.plot.width = plot_width(options, 1200);
-    time.plot.left = 84;
-    time.plot.right = time.plot.width - 24.0;
-    time.plot.top = 76;
-    time.plot.bottom = options->inside ? 310 : 390;
-    time_points(&time, profile, &time.course);
-    if (time.before.peak > 0)
-        time_points(&time, view->base, &time.before);
-    time.plot.height = (unsigned)time.plot.bottom + 52 + time_legend_height(&time);
-    snprintf(subtitle, sizeof subtitle, "memory over time \xc2\xb7 %s at most \xc2\xb7 %s",
-             style_value(peak, time.course.peak > 0 ? time.course.peak : time.max, "bytes"),
-             style_time(length, time.last_ns));
-    plot_start(&time.plot, options->title != NULL ? options->title : "Memory over time", subtitle,
-               true);
-    if (time.last_ns > 0 && time.max > 0) {
-        plot_y_axis(&time.plot, time.max, "bytes");
-        time_area(&time);
-        time_areas(&time);
-        plot_time_axis(&time.plot, time.last_ns);
-        if (time.resident)
-            time_curve(&time, CURVE_RESIDENT);
-        time_curve(&time, CURVE_BEFORE);
-        time_curve(&time, CURVE_LIVE);
-        time_marks(&time);
-        if (options->inside) /* for page.js, which reads values off the curves */
-            fprintf(file,
-                    "<g class=\"scale\" data-left=\"%.1f\" data-right=\"%.1f\" data-top=\"%.1f\" "
-                    "data-bottom=\"%.1f\" data-most=\"%.0f\" data-last=\"%" PRId64 "\"></g>\n",
-                    time.plot.left, time.plot.right, time.plot.top, time.plot.bottom,
-                    time.plot.y_max, time.last_ns);
-        time_legend(&time, (unsigned)time.plot.bottom + 34);
-    } else {
-        plot_nothing(&time.plot,
-                     "This profile has a single moment, so it can't show memory over time. "
-                     "A capture (memoir run) can.");
-    }
-    plot_end(&time.plot);
-    free(time.course.points);
-    free(time.before.points);
-    free(rows);
 }

@@ -8,31 +8,22 @@
  */
 #include "tool/report/picture/svg.h"
 
-#include "tool/terminal/terminal.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the character at `text` if it is well-formed UTF-8 that XML allows; else 0. */
-static unsigned svg_character(const unsigned char *text)
-{
-    if (text[0] < 0x80)
-        return text[0] >= 0x20 && text[0] != 0x7f ? 1 : 0;
-    unsigned length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4)
-        return 0;
-    uint32_t code = text[0] & (0x7fu >> length);
-    for (unsigned i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    bool min = length == 2 || code >= (length == 3 ? 0x800u : 0x10000u);
-    bool odd = (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe || code > 0x10ffff;
-    bool control = code < 0xa0;
-    return min && !odd && !control ? length : 0;
-}
+#include "tool/terminal/terminal.h"
+
+static const char dots[] = "\xe2\x80\xa6";
+
+/* Degrees; heaps are green first, time is amber first. */
+static const short hues[2][SVG_FAMILIES] = {
+    {30, 208, 268, 162, 335, 52, 188, 215},
+    {156, 208, 268, 32, 335, 52, 188, 215},
+};
+
+static unsigned svg_character(const unsigned char *text);
+static void svg_cut(char text[SVG_NAME_MAX], unsigned columns);
 
 void svg_text(FILE *file, const char *text)
 {
@@ -58,27 +49,32 @@ void svg_text(FILE *file, const char *text)
     }
 }
 
+/* The length of the character at `text` if it is well-formed UTF-8 that XML allows; else 0. */
+static unsigned svg_character(const unsigned char *text)
+{
+    if (text[0] < 0x80)
+        return text[0] >= 0x20 && text[0] != 0x7f ? 1 : 0;
+    unsigned length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4)
+        return 0;
+    uint32_t code = text[0] & (0x7fu >> length);
+    for (unsigned i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (text[i] & 0x3f);
+    }
+    bool min = length == 2 || code >= (length == 3 ? 0x800u : 0x10000u);
+    bool odd = (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe || code > 0x10ffff;
+    bool control = code < 0xa0;
+    return min && !odd && !control ? length : 0;
+}
+
 unsigned svg_columns(const char *text)
 {
     unsigned columns = 0;
     for (; *text != '\0'; text++)
         columns += ((unsigned char)*text & 0xc0) != 0x80;
     return columns;
-}
-
-static const char dots[] = "\xe2\x80\xa6";
-
-/* Cuts the end off, at a whole character. */
-static void svg_cut(char text[SVG_NAME_MAX], unsigned columns)
-{
-    unsigned column = 0;
-    size_t used = 0;
-    for (; text[used] != '\0'; used++) {
-        if (((unsigned char)text[used] & 0xc0) != 0x80 && ++column == columns)
-            break;
-    }
-    if (text[used] != '\0' && used + sizeof dots <= SVG_NAME_MAX)
-        memcpy(text + used, dots, sizeof dots);
 }
 
 const char *svg_name(char text[SVG_NAME_MAX], const char *name, unsigned columns)
@@ -109,6 +105,19 @@ const char *svg_name(char text[SVG_NAME_MAX], const char *name, unsigned columns
     return text;
 }
 
+/* Cuts the end off, at a whole character. */
+static void svg_cut(char text[SVG_NAME_MAX], unsigned columns)
+{
+    unsigned column = 0;
+    size_t used = 0;
+    for (; text[used] != '\0'; used++) {
+        if (((unsigned char)text[used] & 0xc0) != 0x80 && ++column == columns)
+            break;
+    }
+    if (text[used] != '\0' && used + sizeof dots <= SVG_NAME_MAX)
+        memcpy(text + used, dots, sizeof dots);
+}
+
 uint32_t svg_hash(const char *text)
 {
     uint32_t hash = 2166136261u;
@@ -122,12 +131,6 @@ const char *svg_base_name(const char *path)
     const char *slash = strrchr(path, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
-
-/* Degrees; heaps are green first, time is amber first. */
-static const short hues[2][SVG_FAMILIES] = {
-    {30, 208, 268, 162, 335, 52, 188, 215},
-    {156, 208, 268, 32, 335, 52, 188, 215},
-};
 
 const char *svg_color(char text[8], bool memory, bool dark, unsigned family, unsigned shade)
 {

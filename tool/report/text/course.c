@@ -6,13 +6,26 @@
 
 enum { WIDTH_MAX = 120, POINTS_MIN = 4 };
 
-/* The last point holds until the end. */
-static int64_t course_end(const struct profile *profile)
+static bool course_values(const struct profile *profile, float *values, unsigned count);
+static int64_t course_end(const struct profile *profile);
+
+void course_print(const struct profile *profile, const struct style *style, unsigned indent)
 {
-    const struct profile_point *points = profile->points.items;
-    size_t count = profile->points.count;
-    int64_t last = count > 0 ? points[count - 1].time_ns : 0;
-    return last > profile->duration_ns ? last : profile->duration_ns;
+    float values[WIDTH_MAX], max = 0;
+    char text[4 * WIDTH_MAX], size[32], time[32];
+    unsigned used = indent + 34, min = style->fits && style->width < 56 ? 8 : 20;
+    unsigned width = style->width > used + min ? style->width - used : min;
+    width = width < WIDTH_MAX ? width : WIDTH_MAX;
+    if (!course_values(profile, values, width))
+        return;
+    for (unsigned i = 0; i < width; i++)
+        max = values[i] > max ? values[i] : max;
+    if (max <= 0)
+        return;
+    fprintf(style->out, "\n%*sheap %9s |%s| %s\n", (int)indent, "",
+            style_value(size, (double)max, "bytes"),
+            style_trend(style, text, sizeof text, values, width),
+            style_time(time, course_end(profile)));
 }
 
 /* The live bytes of `count` equal parts of the time, each the largest in it. A point holds until
@@ -37,21 +50,11 @@ static bool course_values(const struct profile *profile, float *values, unsigned
     return true;
 }
 
-void course_print(const struct profile *profile, const struct style *style, unsigned indent)
+/* The last point holds until the end. */
+static int64_t course_end(const struct profile *profile)
 {
-    float values[WIDTH_MAX], max = 0;
-    char text[4 * WIDTH_MAX], size[32], time[32];
-    unsigned used = indent + 34, min = style->fits && style->width < 56 ? 8 : 20;
-    unsigned width = style->width > used + min ? style->width - used : min;
-    width = width < WIDTH_MAX ? width : WIDTH_MAX;
-    if (!course_values(profile, values, width))
-        return;
-    for (unsigned i = 0; i < width; i++)
-        max = values[i] > max ? values[i] : max;
-    if (max <= 0)
-        return;
-    fprintf(style->out, "\n%*sheap %9s |%s| %s\n", (int)indent, "",
-            style_value(size, (double)max, "bytes"),
-            style_trend(style, text, sizeof text, values, width),
-            style_time(time, course_end(profile)));
+    const struct profile_point *points = profile->points.items;
+    size_t count = profile->points.count;
+    int64_t last = count > 0 ? points[count - 1].time_ns : 0;
+    return last > profile->duration_ns ? last : profile->duration_ns;
 }

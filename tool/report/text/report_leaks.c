@@ -11,6 +11,137 @@
 
 enum { ROWS_USUAL = 10, FRAMES_USUAL = 4, REST_USUAL = 5 };
 
+static void put_list(const struct view *view, const struct leaks *leaks, const struct style *style);
+static void put_line(const struct view *view, const struct leaks *leaks,
+                     const struct leaks_row *row, const struct style *style);
+static bool is_caller(const struct view *view, const struct leaks *leaks, const char *name);
+static void put_json(const struct view *view, const struct leaks *leaks, const struct style *style);
+static const char *rule_word(const struct leaks *leaks, const struct view *view);
+static void json_row(struct json *json, const struct view *view, const struct leaks_row *row);
+static void put_csv(const struct view *view, const struct leaks *leaks, const struct style *style);
+static void put_text(const struct view *view, const struct leaks *leaks, const struct style *style);
+static void put_head(const struct view *view, const struct leaks *leaks, const struct style *style);
+static void put_verdicts(const struct view *view, const struct style *style);
+static int64_t column_sum(const struct profile *profile, const char *name);
+static void put_leak(const struct view *view, const struct leaks_row *row, size_t number,
+                     const struct style *style);
+static void put_course(const struct view *view, const struct leaks_row *row,
+                       const struct style *style);
+static void put_shape(const struct leaks_row *row, const struct style *style);
+static void put_stacks(const struct view *view, const struct leaks_row *row,
+                       const struct style *style);
+static void put_stack(const struct view *view, const struct view_stack *stack, size_t max,
+                      unsigned indent, const struct style *style);
+static void put_rest(const struct view *view, const struct leaks *leaks, const struct style *style);
+static void put_rule(const struct view *view, const struct leaks *leaks, const struct style *style);
+
+bool report_leaks(const struct view *view, const struct leaks_options *options,
+                  const struct style *style)
+{
+    struct leaks leaks;
+    if (!leaks_make(&leaks, view, options)) {
+        shortage_note();
+        return false;
+    }
+    if (options->list)
+        put_list(view, &leaks, style);
+    else if (style->format == STYLE_JSON)
+        put_json(view, &leaks, style);
+    else if (style->format == STYLE_CSV)
+        put_csv(view, &leaks, style);
+    else
+        put_text(view, &leaks, style);
+    bool found = leaks.found > 0;
+    leaks_free(&leaks);
+    return found;
+}
+
+static void put_list(const struct view *view, const struct leaks *leaks, const struct style *style)
+{
+    char text[32], count[32];
+    fprintf(style->out,
+            "# Leaks of %s, accepted: memoir leaks --suppressions FILE. LeakSanitizer reads it, "
+            "too.\n",
+            style->name ? style->name : "?");
+    for (size_t i = 0; i < leaks->found; i++) {
+        const struct leaks_row *row = &leaks->rows[i];
+        fprintf(style->out, "# %s in %s %s\n", style_value(text, (double)row->value.value, "bytes"),
+                question_count(count, (uint64_t)row->value.objects),
+                row->value.objects == 1 ? "object" : "objects");
+        put_line(view, leaks, row, style);
+    }
+}
+
+/* One line: the function if that says enough, else the library's that it called. */
+static void put_line(const struct view *view, const struct leaks *leaks,
+                     const struct leaks_row *row, const struct style *style)
+{
+    struct view_stack stack = view_stack(view, row->stack);
+    const struct view_frame *frame = question_frame(view, row->frame);
+    bool broad = is_caller(view, leaks, frame->name);
+    for (uint32_t i = 1; i <= stack.folded && broad; i++) {
+        const struct view_frame *callee = question_frame(view, *(stack.frames - i));
+        if (callee->flags & (FRAME_UNNAMED | FRAME_GUESS) || blame_is_allocator(callee->name))
+            continue;
+        frame = callee;
+        broad = false;
+    }
+    const char *module = name_base(frame->module);
+    bool named = (frame->flags & (FRAME_UNNAMED | FRAME_GUESS)) == 0;
+    bool placed = frame->flags & FRAME_UNNAMED && strstr(frame->name, "+0x");
+    if (!named && placed)
+        fprintf(style->out,
+                "# no name: valid for this build of %s only, and not for "
+                "LeakSanitizer\n",
+                module);
+    if (broad)
+        fprintf(style->out, "# would also hide others: ");
+    else if (!named && *module == '\0')
+        fprintf(style->out, "# changes with every run: ");
+    else if (!named && !placed)
+        fprintf(style->out,
+                "# no name, would hide all leaks of %s; to get names, see memoir "
+                "doctor %s: ",
+                module, style_file(style->name));
+    if (named || placed)
+        fprintf(style->out, "leak:^%s$\n", frame->name);
+    else
+        fprintf(style->out, "leak:%s\n", *module == '\0' ? frame->name : module);
+}
+
+/* Whether leaks of others have the function on their way; it may call itself. */
+static bool is_caller(const struct view *view, const struct leaks *leaks, const char *name)
+{
+    for (size_t i = 0; i < leaks->count; i++) {
+        struct view_stack stack = view_stack(view, leaks->rows[i].stack);
+        if (strcmp(question_frame(view, leaks->rows[i].frame)->name, name) == 0)
+            continue;
+        for (uint32_t k = 1; k < stack.count; k++)
+            if (strcmp(question_frame(view, stack.frames[k])->name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void put_json(const struct view *view, const struct leaks *leaks, const struct style *style)
+{
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    table_json_head(&json, view, style, "memoir.leaks/1");
+    json_text(&json, "rule", rule_word(leaks, view));
+    json_number(&json, "leaks", (int64_t)leaks->found);
+    json_number(&json, "leaked_bytes", leaks->found_bytes);
+    json_number(&json, "suppressed_stacks", (int64_t)leaks->suppressed);
+    json_number(&json, "suppressed_bytes", leaks->suppressed_bytes);
+    json_array(&json, "sites");
+    for (size_t i = 0; i < leaks->count && (style->rows == 0 || i < style->rows); i++)
+        json_row(&json, view, &leaks->rows[i]);
+    json_end(&json);
+    json_end(&json);
+    fputs("\n", style->out);
+}
+
 static const char *rule_word(const struct leaks *leaks, const struct view *view)
 {
     if (leaks->rule == LEAKS_LOST)
@@ -20,29 +151,64 @@ static const char *rule_word(const struct leaks *leaks, const struct view *view)
     return leaks->rule == LEAKS_NONE ? "none" : view->base ? "growth between profiles" : "growth";
 }
 
-static int64_t column_sum(const struct profile *profile, const char *name)
+static void json_row(struct json *json, const struct view *view, const struct leaks_row *row)
 {
-    int type = profile_type_named(profile, name);
-    int64_t sum = 0;
-    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
-        sum += profile->samples.values[type][i];
-    return sum;
+    struct view_stack stack = view_stack(view, row->stack);
+    json_object(json, NULL);
+    question_json(json, view, row->frame);
+    json_number(json, "bytes", row->value.value);
+    json_number(json, "objects", row->value.objects);
+    json_real(json, "error", view_error_share(row->value.value, row->value.variance));
+    if (view->base)
+        json_number(json, "bytes_before", row->value.base);
+    json_flag(json, "leak", row->leak);
+    json_text(json, "shape", leaks_shape_word(row->shape));
+    json_number(json, "first_ns", row->first_ns);
+    json_number(json, "last_ns", row->last_ns);
+    json_real(json, view->base ? "growth" : "growth_per_second", row->growth);
+    json_number(json, "stacks", (int64_t)row->stacks);
+    json_array(json, "stack");
+    for (uint32_t i = 0; i < stack.count; i++) {
+        json_object(json, NULL);
+        question_json(json, view, stack.frames[i]);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
 }
 
-/* The other verdicts of the scan, of the whole program. */
-static void put_verdicts(const struct view *view, const struct style *style)
+static void put_csv(const struct view *view, const struct leaks *leaks, const struct style *style)
 {
-    const struct profile *profile = view->profile;
-    const char *dot = question_glyph(style, "·", "-");
+    fputs("bytes,objects,leak,shape,growth,function,file,line\n", style->out);
+    for (size_t i = 0; i < leaks->count && (style->rows == 0 || i < style->rows); i++) {
+        const struct leaks_row *row = &leaks->rows[i];
+        const struct view_frame *frame = question_frame(view, row->frame);
+        fprintf(style->out, "%lld,%lld,%d,%s,%.0f,", (long long)row->value.value,
+                (long long)row->value.objects, row->leak, leaks_shape_word(row->shape),
+                row->growth);
+        question_field(style, frame->name, ',');
+        question_field(style, frame->file, ',');
+        fprintf(style->out, "%u\n", frame->line);
+    }
+}
+
+static void put_text(const struct view *view, const struct leaks *leaks, const struct style *style)
+{
+    size_t max = style->rows > 0 ? style->rows : style->verbose ? SIZE_MAX : ROWS_USUAL;
     char text[32];
-    int64_t indirect = column_sum(profile, TYPE_INDIRECT_SPACE);
-    int64_t possible = column_sum(profile, TYPE_POSSIBLE_SPACE);
-    if (indirect > 0)
-        fprintf(style->out, " %s %s indirectly", dot, style_value(text, (double)indirect, "bytes"));
-    if (possible > 0)
-        fprintf(style->out, " %s %s possibly", dot, style_value(text, (double)possible, "bytes"));
-    fprintf(style->out, " %s %s reachable", dot,
-            style_value(text, (double)profile->scan.reachable_space, "bytes"));
+    size_t shown = 0;
+    put_head(view, leaks, style);
+    for (; shown < leaks->found && shown < max; shown++)
+        put_leak(view, &leaks->rows[shown], shown + 1, style);
+    int64_t left = 0;
+    for (size_t i = shown; i < leaks->found; i++)
+        left += leaks->rows[i].value.value;
+    if (shown < leaks->found)
+        fprintf(style->out, "%s %zu more sites, %s (-v shows all)\n",
+                question_glyph(style, "…", "..."), leaks->found - shown,
+                style_value(text, (double)left, "bytes"));
+    put_rest(view, leaks, style);
+    put_rule(view, leaks, style);
 }
 
 static void put_head(const struct view *view, const struct leaks *leaks, const struct style *style)
@@ -77,87 +243,29 @@ static void put_head(const struct view *view, const struct leaks *leaks, const s
     fputs("\n", style->out);
 }
 
-static void put_shape(const struct leaks_row *row, const struct style *style)
+/* The other verdicts of the scan, of the whole program. */
+static void put_verdicts(const struct view *view, const struct style *style)
 {
-    switch (row->shape) {
-    case LEAKS_ONCE:
-        fprintf(style->out, "  %s", question_glyph(style, "▬ once", "once"));
-        break;
-    case LEAKS_BOUNDED:
-        fputs("  bounded", style->out);
-        break;
-    case LEAKS_LINEAR:
-        fprintf(style->out, "  %s", question_glyph(style, "◢ linear", "linear"));
-        break;
-    case LEAKS_GROWING:
-        fprintf(style->out, "  %s", question_glyph(style, "◢ growing", "growing"));
-        break;
-    default:
-        break;
-    }
+    const struct profile *profile = view->profile;
+    const char *dot = question_glyph(style, "·", "-");
+    char text[32];
+    int64_t indirect = column_sum(profile, TYPE_INDIRECT_SPACE);
+    int64_t possible = column_sum(profile, TYPE_POSSIBLE_SPACE);
+    if (indirect > 0)
+        fprintf(style->out, " %s %s indirectly", dot, style_value(text, (double)indirect, "bytes"));
+    if (possible > 0)
+        fprintf(style->out, " %s %s possibly", dot, style_value(text, (double)possible, "bytes"));
+    fprintf(style->out, " %s %s reachable", dot,
+            style_value(text, (double)profile->scan.reachable_space, "bytes"));
 }
 
-/* "first 0.2 s, last 2m13s, steady 90 objects/s  ◢ linear" */
-static void put_course(const struct view *view, const struct leaks_row *row,
-                       const struct style *style)
+static int64_t column_sum(const struct profile *profile, const char *name)
 {
-    char first[32], last[32], rate[32];
-    if (view->base) {
-        fprintf(style->out, "   %s since the first profile",
-                question_change(rate, row->growth, "bytes"));
-        return;
-    }
-    if (row->first_ns >= 0)
-        fprintf(style->out, "   first seen %s, last grew %s", style_time(first, row->first_ns),
-                style_time(last, row->last_ns));
-    double size =
-        row->value.objects > 0 ? (double)row->value.value / (double)row->value.objects : 0;
-    if (row->growth > 0 && size > 0 && row->growth / size >= 1)
-        fprintf(style->out, ", %s objects/s", style_value(rate, row->growth / size, "count"));
-    else if (row->growth > 0)
-        fprintf(style->out, ", %s/min", style_value(rate, row->growth * 60, "bytes"));
-    put_shape(row, style);
-}
-
-static void put_stack(const struct view *view, const struct view_stack *stack, size_t max,
-                      unsigned indent, const struct style *style)
-{
-    for (uint32_t i = 0; i < stack->count && i < max; i++) {
-        const char *name = question_frame(view, stack->frames[i])->name;
-        if (!style->verbose && strcmp(name, "main") == 0)
-            max = i + 1; /* what is above it is the same everywhere */
-        unsigned in = indent + (i > 0 ? 2 * (i > 12 ? 12 : i - 1) : 0);
-        fprintf(style->out, "%*s%s", (int)in, "", i > 0 ? question_glyph(style, "└ ", "- ") : "");
-        question_site(view, style, stack->frames[i], in + 2);
-        if (i + 1 == max && max < stack->count) {
-            char text[48];
-            snprintf(text, sizeof text, "   (%u frames, -v)", stack->count);
-            style_dim(style, text);
-        }
-        fputs("\n", style->out);
-    }
-}
-
-/* -v: every stack of the site, whole. */
-static void put_stacks(const struct view *view, const struct leaks_row *row,
-                       const struct style *style)
-{
-    char text[32], count[32];
-    for (size_t i = 0; i < view->stacks_count; i++) {
-        struct view_stack stack = view_stack(view, i);
-        if (stack.count == 0 || stack.frames[0] != row->frame)
-            continue;
-        struct view_value sum = view_sum(view, i);
-        if (sum.value <= 0)
-            continue;
-        if (row->stacks > 1)
-            fprintf(style->out, "    %s in %s objects:\n",
-                    style_value(text, (double)sum.value, "bytes"),
-                    question_count(count, (uint64_t)sum.objects));
-        stack.frames -= stack.folded; /* with the library's frames below the site */
-        stack.count += stack.folded;
-        put_stack(view, &stack, stack.count, 6, style);
-    }
+    int type = profile_type_named(profile, name);
+    int64_t sum = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += profile->samples.values[type][i];
+    return sum;
 }
 
 static void put_leak(const struct view *view, const struct leaks_row *row, size_t number,
@@ -187,6 +295,89 @@ static void put_leak(const struct view *view, const struct leaks_row *row, size_
     if (!style->verbose && row->stacks > 1)
         fprintf(style->out, "      and %s more %s, -v\n", question_count(count, row->stacks - 1),
                 row->stacks == 2 ? "stack" : "stacks");
+}
+
+/* "first 0.2 s, last 2m13s, steady 90 objects/s  ◢ linear" */
+static void put_course(const struct view *view, const struct leaks_row *row,
+                       const struct style *style)
+{
+    char first[32], last[32], rate[32];
+    if (view->base) {
+        fprintf(style->out, "   %s since the first profile",
+                question_change(rate, row->growth, "bytes"));
+        return;
+    }
+    if (row->first_ns >= 0)
+        fprintf(style->out, "   first seen %s, last grew %s", style_time(first, row->first_ns),
+                style_time(last, row->last_ns));
+    double size =
+        row->value.objects > 0 ? (double)row->value.value / (double)row->value.objects : 0;
+    if (row->growth > 0 && size > 0 && row->growth / size >= 1)
+        fprintf(style->out, ", %s objects/s", style_value(rate, row->growth / size, "count"));
+    else if (row->growth > 0)
+        fprintf(style->out, ", %s/min", style_value(rate, row->growth * 60, "bytes"));
+    put_shape(row, style);
+}
+
+static void put_shape(const struct leaks_row *row, const struct style *style)
+{
+    switch (row->shape) {
+    case LEAKS_ONCE:
+        fprintf(style->out, "  %s", question_glyph(style, "▬ once", "once"));
+        break;
+    case LEAKS_BOUNDED:
+        fputs("  bounded", style->out);
+        break;
+    case LEAKS_LINEAR:
+        fprintf(style->out, "  %s", question_glyph(style, "◢ linear", "linear"));
+        break;
+    case LEAKS_GROWING:
+        fprintf(style->out, "  %s", question_glyph(style, "◢ growing", "growing"));
+        break;
+    default:
+        break;
+    }
+}
+
+/* -v: every stack of the site, whole. */
+static void put_stacks(const struct view *view, const struct leaks_row *row,
+                       const struct style *style)
+{
+    char text[32], count[32];
+    for (size_t i = 0; i < view->stacks_count; i++) {
+        struct view_stack stack = view_stack(view, i);
+        if (stack.count == 0 || stack.frames[0] != row->frame)
+            continue;
+        struct view_value sum = view_sum(view, i);
+        if (sum.value <= 0)
+            continue;
+        if (row->stacks > 1)
+            fprintf(style->out, "    %s in %s objects:\n",
+                    style_value(text, (double)sum.value, "bytes"),
+                    question_count(count, (uint64_t)sum.objects));
+        stack.frames -= stack.folded; /* with the library's frames below the site */
+        stack.count += stack.folded;
+        put_stack(view, &stack, stack.count, 6, style);
+    }
+}
+
+static void put_stack(const struct view *view, const struct view_stack *stack, size_t max,
+                      unsigned indent, const struct style *style)
+{
+    for (uint32_t i = 0; i < stack->count && i < max; i++) {
+        const char *name = question_frame(view, stack->frames[i])->name;
+        if (!style->verbose && strcmp(name, "main") == 0)
+            max = i + 1; /* what is above it is the same everywhere */
+        unsigned in = indent + (i > 0 ? 2 * (i > 12 ? 12 : i - 1) : 0);
+        fprintf(style->out, "%*s%s", (int)in, "", i > 0 ? question_glyph(style, "└ ", "- ") : "");
+        question_site(view, style, stack->frames[i], in + 2);
+        if (i + 1 == max && max < stack->count) {
+            char text[48];
+            snprintf(text, sizeof text, "   (%u frames, -v)", stack->count);
+            style_dim(style, text);
+        }
+        fputs("\n", style->out);
+    }
 }
 
 /* What is live but no leak. */
@@ -233,171 +424,4 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
                 "exit status 1 %s to accept these: memoir leaks%s%s %s --suppress > leaks.supp\n",
                 question_glyph(style, "·", "-"), style->base_name ? " " : "",
                 style->base_name ? style_file(style->base_name) : "", style_file(style->name));
-}
-
-static void put_text(const struct view *view, const struct leaks *leaks, const struct style *style)
-{
-    size_t max = style->rows > 0 ? style->rows : style->verbose ? SIZE_MAX : ROWS_USUAL;
-    char text[32];
-    size_t shown = 0;
-    put_head(view, leaks, style);
-    for (; shown < leaks->found && shown < max; shown++)
-        put_leak(view, &leaks->rows[shown], shown + 1, style);
-    int64_t left = 0;
-    for (size_t i = shown; i < leaks->found; i++)
-        left += leaks->rows[i].value.value;
-    if (shown < leaks->found)
-        fprintf(style->out, "%s %zu more sites, %s (-v shows all)\n",
-                question_glyph(style, "…", "..."), leaks->found - shown,
-                style_value(text, (double)left, "bytes"));
-    put_rest(view, leaks, style);
-    put_rule(view, leaks, style);
-}
-
-static void json_row(struct json *json, const struct view *view, const struct leaks_row *row)
-{
-    struct view_stack stack = view_stack(view, row->stack);
-    json_object(json, NULL);
-    question_json(json, view, row->frame);
-    json_number(json, "bytes", row->value.value);
-    json_number(json, "objects", row->value.objects);
-    json_real(json, "error", view_error_share(row->value.value, row->value.variance));
-    if (view->base)
-        json_number(json, "bytes_before", row->value.base);
-    json_flag(json, "leak", row->leak);
-    json_text(json, "shape", leaks_shape_word(row->shape));
-    json_number(json, "first_ns", row->first_ns);
-    json_number(json, "last_ns", row->last_ns);
-    json_real(json, view->base ? "growth" : "growth_per_second", row->growth);
-    json_number(json, "stacks", (int64_t)row->stacks);
-    json_array(json, "stack");
-    for (uint32_t i = 0; i < stack.count; i++) {
-        json_object(json, NULL);
-        question_json(json, view, stack.frames[i]);
-        json_end(json);
-    }
-    json_end(json);
-    json_end(json);
-}
-
-static void put_json(const struct view *view, const struct leaks *leaks, const struct style *style)
-{
-    struct json json;
-    json_start(&json, style->out, true);
-    json_object(&json, NULL);
-    table_json_head(&json, view, style, "memoir.leaks/1");
-    json_text(&json, "rule", rule_word(leaks, view));
-    json_number(&json, "leaks", (int64_t)leaks->found);
-    json_number(&json, "leaked_bytes", leaks->found_bytes);
-    json_number(&json, "suppressed_stacks", (int64_t)leaks->suppressed);
-    json_number(&json, "suppressed_bytes", leaks->suppressed_bytes);
-    json_array(&json, "sites");
-    for (size_t i = 0; i < leaks->count && (style->rows == 0 || i < style->rows); i++)
-        json_row(&json, view, &leaks->rows[i]);
-    json_end(&json);
-    json_end(&json);
-    fputs("\n", style->out);
-}
-
-static void put_csv(const struct view *view, const struct leaks *leaks, const struct style *style)
-{
-    fputs("bytes,objects,leak,shape,growth,function,file,line\n", style->out);
-    for (size_t i = 0; i < leaks->count && (style->rows == 0 || i < style->rows); i++) {
-        const struct leaks_row *row = &leaks->rows[i];
-        const struct view_frame *frame = question_frame(view, row->frame);
-        fprintf(style->out, "%lld,%lld,%d,%s,%.0f,", (long long)row->value.value,
-                (long long)row->value.objects, row->leak, leaks_shape_word(row->shape),
-                row->growth);
-        question_field(style, frame->name, ',');
-        question_field(style, frame->file, ',');
-        fprintf(style->out, "%u\n", frame->line);
-    }
-}
-
-/* Whether leaks of others have the function on their way; it may call itself. */
-static bool is_caller(const struct view *view, const struct leaks *leaks, const char *name)
-{
-    for (size_t i = 0; i < leaks->count; i++) {
-        struct view_stack stack = view_stack(view, leaks->rows[i].stack);
-        if (strcmp(question_frame(view, leaks->rows[i].frame)->name, name) == 0)
-            continue;
-        for (uint32_t k = 1; k < stack.count; k++)
-            if (strcmp(question_frame(view, stack.frames[k])->name, name) == 0)
-                return true;
-    }
-    return false;
-}
-
-/* One line: the function if that says enough, else the library's that it called. */
-static void put_line(const struct view *view, const struct leaks *leaks,
-                     const struct leaks_row *row, const struct style *style)
-{
-    struct view_stack stack = view_stack(view, row->stack);
-    const struct view_frame *frame = question_frame(view, row->frame);
-    bool broad = is_caller(view, leaks, frame->name);
-    for (uint32_t i = 1; i <= stack.folded && broad; i++) {
-        const struct view_frame *callee = question_frame(view, *(stack.frames - i));
-        if (callee->flags & (FRAME_UNNAMED | FRAME_GUESS) || blame_is_allocator(callee->name))
-            continue;
-        frame = callee;
-        broad = false;
-    }
-    const char *module = name_base(frame->module);
-    bool named = (frame->flags & (FRAME_UNNAMED | FRAME_GUESS)) == 0;
-    bool placed = frame->flags & FRAME_UNNAMED && strstr(frame->name, "+0x");
-    if (!named && placed)
-        fprintf(style->out,
-                "# no name: valid for this build of %s only, and not for "
-                "LeakSanitizer\n",
-                module);
-    if (broad)
-        fprintf(style->out, "# would also hide others: ");
-    else if (!named && *module == '\0')
-        fprintf(style->out, "# changes with every run: ");
-    else if (!named && !placed)
-        fprintf(style->out,
-                "# no name, would hide all leaks of %s; to get names, see memoir "
-                "doctor %s: ",
-                module, style_file(style->name));
-    if (named || placed)
-        fprintf(style->out, "leak:^%s$\n", frame->name);
-    else
-        fprintf(style->out, "leak:%s\n", *module == '\0' ? frame->name : module);
-}
-
-static void put_list(const struct view *view, const struct leaks *leaks, const struct style *style)
-{
-    char text[32], count[32];
-    fprintf(style->out,
-            "# Leaks of %s, accepted: memoir leaks --suppressions FILE. LeakSanitizer reads it, "
-            "too.\n",
-            style->name ? style->name : "?");
-    for (size_t i = 0; i < leaks->found; i++) {
-        const struct leaks_row *row = &leaks->rows[i];
-        fprintf(style->out, "# %s in %s %s\n", style_value(text, (double)row->value.value, "bytes"),
-                question_count(count, (uint64_t)row->value.objects),
-                row->value.objects == 1 ? "object" : "objects");
-        put_line(view, leaks, row, style);
-    }
-}
-
-bool report_leaks(const struct view *view, const struct leaks_options *options,
-                  const struct style *style)
-{
-    struct leaks leaks;
-    if (!leaks_make(&leaks, view, options)) {
-        shortage_note();
-        return false;
-    }
-    if (options->list)
-        put_list(view, &leaks, style);
-    else if (style->format == STYLE_JSON)
-        put_json(view, &leaks, style);
-    else if (style->format == STYLE_CSV)
-        put_csv(view, &leaks, style);
-    else
-        put_text(view, &leaks, style);
-    bool found = leaks.found > 0;
-    leaks_free(&leaks);
-    return found;
 }

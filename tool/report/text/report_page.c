@@ -39,253 +39,78 @@ static const struct ranking lists[] = {
     {"wall_threads", "time by thread, waiting included", NULL, TYPE_WALL, false, VIEW_THREAD},
 };
 
-static bool has_lines(const struct profile *profile)
-{
-    const struct profile_line *lines = profile->lines.items;
-    size_t i = 0;
-    while (i < profile->lines.count && lines[i].line == 0)
-        i++;
-    return i < profile->lines.count;
-}
-
-static bool has_threads(const struct profile *profile)
-{
-    for (uint32_t set = 1; set < profile->label_sets.count; set++)
-        if (profile_label_of(profile, set, "thread") || profile_label_of(profile, set, "tid"))
-            return true;
-    return false;
-}
-
-/* The view of one list. False: the profile has no such numbers. */
-static bool ranking_view(const struct view *view, const struct ranking *list, struct view *own)
-{
-    struct view_error error = {""};
-    struct view_options options = view->options;
-    int type = profile_type_named(view->profile, list->type);
-    if (type < 0 || (list->is_short && !view->profile->samples.lives))
-        return false;
-    options.type = (unsigned)type;
-    if (list->is_short)
-        options.age_max_us = SHORT_US;
-    if (profile_type_timed(view->profile, options.type)) {
-        bool chosen = options.by != VIEW_SITE && options.by != VIEW_FUNCTION;
-        if ((chosen && list->by != VIEW_FUNCTION) ||
-            (list->by == VIEW_SITE && !has_lines(view->profile)) ||
-            (list->by == VIEW_THREAD && !has_threads(view->profile)))
-            return false;
-        options.by = chosen ? options.by : list->by;
-        options.age_min_us = options.age_max_us = 0;
-    }
-    bool made = view_make(own, view->profile, &options, &error);
-    if (!made) /* the words are those of a view that there is */
-        shortage_note();
-    return made;
-}
-
 /* Which sites grow, by the rule of `memoir leaks` (leaks.h). */
 struct growing {
     struct view live;
     struct leaks leaks;
 };
 
-static void growing_make(struct growing *growing, const struct view *view)
-{
-    const struct profile *profile = view->profile;
-    struct view all = *view;
-    *growing = (struct growing){0};
-    all.options.age_min_us = all.options.age_max_us = 0;
-    all.options.base = NULL;
-    all.options.rows_only = false;
-    all.options.apart = true; /* as for memoir leaks */
-    if (profile->kind != PROFILE_HEAP || !profile->samples.history ||
-        profile->history_moments < 2 || !ranking_view(&all, &lists[LIST_LIVE], &growing->live))
-        return;
-    if (!leaks_make(&growing->leaks, &growing->live, &(struct leaks_options){.rule = LEAKS_AUTO}))
-        shortage_note();
-}
+/* A list of the short form, made before any is printed so that their columns fit together. */
+struct brief {
+    struct view view;
+    struct view_row *rows;
+    size_t count; /* to be shown */
+};
 
-static void growing_free(struct growing *growing)
-{
-    leaks_free(&growing->leaks);
-    view_free(&growing->live);
-}
-
-/* Of a frame of any view with the same filters. */
-static bool is_growing(const struct growing *growing, const struct view_frame *frame)
-{
-    for (size_t i = 0; i < growing->leaks.count; i++) {
-        const struct leaks_row *row = &growing->leaks.rows[i];
-        if (!leaks_grows(row) || row->frame >= growing->live.frames_count)
-            continue;
-        const struct view_frame *of = &growing->live.frames[row->frame];
-        if (of->line == frame->line && of->address == frame->address &&
-            strcmp(of->name, frame->name) == 0 && strcmp(of->file, frame->file) == 0 &&
-            strcmp(of->module, frame->module) == 0)
-            return true;
-    }
-    return false;
-}
-
-static unsigned room_left(const struct style *style, unsigned used)
-{
-    unsigned min = style->fits ? 16 : 44;
-    return style->width > used + min ? style->width - used : min;
-}
-
-/* The sites of a sampled profile have bars. */
-static unsigned error_width(const struct view *view, const struct style *style)
-{
-    const struct profile *profile = view->profile;
-    bool bars = profile->samples.weights || view->timed || profile->clock.rate > 0;
-    return bars ? table_error_width(style) : 0;
-}
-
+static void page_json(const struct view *view, const struct style *style);
+static void growing_make(struct growing *growing, const struct view *view);
+static bool ranking_view(const struct view *view, const struct ranking *list, struct view *own);
+static bool has_lines(const struct profile *profile);
+static bool has_threads(const struct profile *profile);
+static bool is_growing(const struct growing *growing, const struct view_frame *frame);
+static void growing_free(struct growing *growing);
+static void head_print(const struct view *view, const struct style *style);
+static void totals_print(const struct view *view, const struct style *style);
+static bool total_print(const struct profile *profile, const struct style *style, int64_t value);
+static int64_t type_sum(const struct profile *profile, const char *name);
+static void allocated_print(const struct profile *profile, const struct style *style);
+static void clock_print(const struct profile *profile, const struct style *style);
+static void warnings_print(const struct view *view, const struct style *style);
+static void list_print(const struct view *view, const struct growing *growing,
+                       const struct style *style, const char *title);
+static unsigned room_left(const struct style *style, unsigned used);
+static unsigned error_width(const struct view *view, const struct style *style);
 static void row_print(const struct view *view, const struct growing *sites,
                       const struct style *style, const struct view_row *row, unsigned name,
-                      unsigned room)
-{
-    bool growing = room > 28 && !view->timed && is_growing(sites, &view->frames[row->frame]);
-    table_value(view, style, row->self.value, VALUE_WIDTH);
-    if (error_width(view, style) > 0)
-        table_error(style, &row->self);
-    table_value_share(view, style, row->self.value, SHARE_WIDTH);
-    fputs("  ", style->out);
-    table_site(view, style, row->frame, name, growing ? room - 12 : room);
-    if (growing)
-        fputs(style->utf8 ? "   ◢ growing" : "   growing", style->out);
-    putc('\n', style->out);
-}
+                      unsigned room);
+static void few_print(const struct view *view, const struct style *style);
+static void early_print(const struct profile *profile, const struct style *style, int64_t time_ns);
+static void brief_make(const struct view *view, const struct style *style,
+                       const struct ranking *list, struct brief *brief);
 
-static void list_print(const struct view *view, const struct growing *growing,
-                       const struct style *style, const char *title)
-{
-    char value[32];
-    size_t count, max = style->rows > 0 ? style->rows : ROWS_EACH;
-    struct view_row *rows = view_rows(view, false, &count);
-    double error = view_error_share(view->total.value, view->total.variance);
-    putc('\n', style->out);
-    style_paint(style, "1", title);
-    fprintf(style->out, ": %s", style_value(value, (double)view->total.value, view->unit));
-    if (error > 0.02)
-        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
-    putc('\n', style->out);
-    unsigned room = room_left(style, VALUE_WIDTH + error_width(view, style) + SHARE_WIDTH + 2);
-    max = max < count ? max : count;
-    unsigned name = rows ? table_name_width(view, rows, max, table_name_max(style, room)) : 0;
-    for (size_t i = 0; rows && i < max && rows[i].self.value != 0; i++)
-        row_print(view, growing, style, &rows[i], name, room);
-    free(rows);
-}
-
-static int64_t type_sum(const struct profile *profile, const char *name)
-{
-    int type = profile_type_named(profile, name);
-    uint64_t sum = 0;
-    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
-        sum += (uint64_t)profile->samples.values[type][i];
-    return (int64_t)sum;
-}
-
-static void allocated_print(const struct profile *profile, const struct style *style)
-{
-    char size[32], count[32], rate[32];
-    int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
-    bool every = profile->counted || (profile->period == 0 && !profile->samples.weights);
-    if (bytes < 0 || every) /* the lists are exact as well */
-        bytes = type_sum(profile, TYPE_ALLOC_SPACE);
-    if (blocks < 0 || every)
-        blocks = type_sum(profile, TYPE_ALLOC_OBJECTS);
-    if (bytes <= 0)
-        return;
-    fprintf(style->out, "     allocated %s in %s allocation%s",
-            style_value(size, (double)bytes, "bytes"), style_value(count, (double)blocks, "count"),
-            blocks == 1 ? "" : "s");
-    if (profile->duration_ns > 0)
-        fprintf(style->out, " (%s/s)",
-                style_value(rate, (double)blocks * 1e9 / (double)profile->duration_ns, "count"));
-}
-
-/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
- * be: so much would have had a sample in 19 of 20 runs, and more than all was never live. */
-static bool total_print(const struct profile *profile, const struct style *style, int64_t value)
-{
-    char size[32];
-    int64_t max = profile->exact_alloc_bytes, unseen = 3 * profile->period;
-    bool known =
-        profile->counted || profile->period <= 0 || max < 0 || (value > 0 && value / 2 <= max);
-    if (!known && value == 0 && unseen < max)
-        max = unseen;
-    fprintf(style->out, "%s%s", known ? "" : "below ",
-            style_value(size, (double)(known ? value : max), "bytes"));
-    return known;
-}
-
-/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M allocations (3.1 M/s) */
-static void totals_print(const struct view *view, const struct style *style)
+void report_page(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
-    char time[32], live[32];
-    struct view peak = {0}, all = *view;
-    all.options.age_min_us = all.options.age_max_us = 0; /* which none of the live ones has */
-    if (ranking_view(&all, &lists[LIST_PEAK], &peak)) {
-        double error = view_error_share(peak.whole.value, peak.whole.variance);
-        fputs("    peak ", style->out);
-        if (total_print(profile, style, peak.whole.value) && error > 0.02)
-            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
-        if (profile->peak_time_ns >= 1000000)
-            fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
-        view_free(&peak);
+    struct growing growing;
+    bool any = false;
+    if (style->format == STYLE_JSON) {
+        page_json(view, style);
+        return;
     }
-    fputs(profile->ended ? "     end " : "     last seen ", style->out);
-    if (!profile->counted && profile->period > 0 && profile->exact_live_bytes >= 0 &&
-        !profile->at_peak)
-        fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
-    else
-        total_print(profile, style, type_sum(profile, TYPE_INUSE_SPACE));
-    if (profile->torn && profile->duration_ns > 0)
-        fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
-    allocated_print(profile, style);
-    putc('\n', style->out);
-}
-
-/* CPU  1.30 s: user 1.21 s, system 90.0 ms     100 samples a second, by thread timers */
-static void clock_print(const struct profile *profile, const struct style *style)
-{
-    char time[32], user[32], system[32];
-    const struct profile_clock *clock = &profile->clock;
-    bool wall = profile_type_named(profile, TYPE_WALL) >= 0;
-    if (clock->rate <= 0)
-        return;
-    fprintf(
-        style->out, "    %s  %s", wall ? "time" : "CPU",
-        style_value(time, (double)type_sum(profile, wall ? TYPE_WALL : TYPE_CPU), "nanoseconds"));
-    if (clock->user_ns + clock->system_ns > 0)
-        fprintf(style->out, "%s user %s, system %s", wall ? ", of which" : ":",
-                style_value(user, (double)clock->user_ns, "nanoseconds"),
-                style_value(system, (double)clock->system_ns, "nanoseconds"));
-    fprintf(style->out, "     %ld samples a second", (long)clock->rate);
-    if (clock->source)
-        fprintf(style->out, ", by %s", profile_text(profile, clock->source));
-    putc('\n', style->out);
-}
-
-static void warnings_print(const struct view *view, const struct style *style)
-{
-    const struct profile *profile = view->profile;
-    char time[32];
-    if (profile->torn)
-        fputs("    the file ends early: the numbers below cover the part before\n", style->out);
-    if (profile->off_time_ns > 0)
-        fprintf(style->out, "    sampling was turned off %s after the start\n",
-                style_time(time, profile->off_time_ns));
-    if (profile->refused + profile->lost > 0)
-        fprintf(style->out,
-                "    not recorded, because the recorder's memory was full: %lu stacks, "
-                "%lu blocks\n",
-                (unsigned long)profile->refused, (unsigned long)profile->lost);
-    if (view->unnamed > 0.05)
-        fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor %s says why\n",
-                100 * view->unnamed, style_file(style->name));
+    growing_make(&growing, view);
+    head_print(view, style);
+    if (profile->kind == PROFILE_HEAP)
+        totals_print(view, style);
+    resident_print(profile, style, 0);
+    clock_print(profile, style);
+    warnings_print(view, style);
+    course_print(profile, style, 4);
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct view own = {0};
+        if (!ranking_view(view, &lists[i], &own))
+            continue;
+        const char *title =
+            i == LIST_LIVE && !profile->ended ? "live when last seen" : lists[i].title;
+        if (own.timed && own.options.by != lists[i].by)
+            title = table_metric(&own);
+        if (own.total.value != 0)
+            list_print(&own, &growing, style, title);
+        any = any || own.total.value != 0;
+        view_free(&own);
+    }
+    if (!any)
+        list_print(view, &growing, style, table_metric(view));
+    growing_free(&growing);
 }
 
 static void page_json(const struct view *view, const struct style *style)
@@ -348,6 +173,87 @@ static void page_json(const struct view *view, const struct style *style)
     growing_free(&growing);
 }
 
+static void growing_make(struct growing *growing, const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    struct view all = *view;
+    *growing = (struct growing){0};
+    all.options.age_min_us = all.options.age_max_us = 0;
+    all.options.base = NULL;
+    all.options.rows_only = false;
+    all.options.apart = true; /* as for memoir leaks */
+    if (profile->kind != PROFILE_HEAP || !profile->samples.history ||
+        profile->history_moments < 2 || !ranking_view(&all, &lists[LIST_LIVE], &growing->live))
+        return;
+    if (!leaks_make(&growing->leaks, &growing->live, &(struct leaks_options){.rule = LEAKS_AUTO}))
+        shortage_note();
+}
+
+/* The view of one list. False: the profile has no such numbers. */
+static bool ranking_view(const struct view *view, const struct ranking *list, struct view *own)
+{
+    struct view_error error = {""};
+    struct view_options options = view->options;
+    int type = profile_type_named(view->profile, list->type);
+    if (type < 0 || (list->is_short && !view->profile->samples.lives))
+        return false;
+    options.type = (unsigned)type;
+    if (list->is_short)
+        options.age_max_us = SHORT_US;
+    if (profile_type_timed(view->profile, options.type)) {
+        bool chosen = options.by != VIEW_SITE && options.by != VIEW_FUNCTION;
+        if ((chosen && list->by != VIEW_FUNCTION) ||
+            (list->by == VIEW_SITE && !has_lines(view->profile)) ||
+            (list->by == VIEW_THREAD && !has_threads(view->profile)))
+            return false;
+        options.by = chosen ? options.by : list->by;
+        options.age_min_us = options.age_max_us = 0;
+    }
+    bool made = view_make(own, view->profile, &options, &error);
+    if (!made) /* the words are those of a view that there is */
+        shortage_note();
+    return made;
+}
+
+static bool has_lines(const struct profile *profile)
+{
+    const struct profile_line *lines = profile->lines.items;
+    size_t i = 0;
+    while (i < profile->lines.count && lines[i].line == 0)
+        i++;
+    return i < profile->lines.count;
+}
+
+static bool has_threads(const struct profile *profile)
+{
+    for (uint32_t set = 1; set < profile->label_sets.count; set++)
+        if (profile_label_of(profile, set, "thread") || profile_label_of(profile, set, "tid"))
+            return true;
+    return false;
+}
+
+/* Of a frame of any view with the same filters. */
+static bool is_growing(const struct growing *growing, const struct view_frame *frame)
+{
+    for (size_t i = 0; i < growing->leaks.count; i++) {
+        const struct leaks_row *row = &growing->leaks.rows[i];
+        if (!leaks_grows(row) || row->frame >= growing->live.frames_count)
+            continue;
+        const struct view_frame *of = &growing->live.frames[row->frame];
+        if (of->line == frame->line && of->address == frame->address &&
+            strcmp(of->name, frame->name) == 0 && strcmp(of->file, frame->file) == 0 &&
+            strcmp(of->module, frame->module) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void growing_free(struct growing *growing)
+{
+    leaks_free(&growing->leaks);
+    view_free(&growing->live);
+}
+
 static void head_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
@@ -375,91 +281,166 @@ static void head_print(const struct view *view, const struct style *style)
                     style->width - 4));
 }
 
-void report_page(const struct view *view, const struct style *style)
+/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M allocations (3.1 M/s) */
+static void totals_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
-    struct growing growing;
-    bool any = false;
-    if (style->format == STYLE_JSON) {
-        page_json(view, style);
-        return;
+    char time[32], live[32];
+    struct view peak = {0}, all = *view;
+    all.options.age_min_us = all.options.age_max_us = 0; /* which none of the live ones has */
+    if (ranking_view(&all, &lists[LIST_PEAK], &peak)) {
+        double error = view_error_share(peak.whole.value, peak.whole.variance);
+        fputs("    peak ", style->out);
+        if (total_print(profile, style, peak.whole.value) && error > 0.02)
+            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
+        if (profile->peak_time_ns >= 1000000)
+            fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
+        view_free(&peak);
     }
-    growing_make(&growing, view);
-    head_print(view, style);
-    if (profile->kind == PROFILE_HEAP)
-        totals_print(view, style);
-    resident_print(profile, style, 0);
-    clock_print(profile, style);
-    warnings_print(view, style);
-    course_print(profile, style, 4);
-    for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        struct view own = {0};
-        if (!ranking_view(view, &lists[i], &own))
-            continue;
-        const char *title =
-            i == LIST_LIVE && !profile->ended ? "live when last seen" : lists[i].title;
-        if (own.timed && own.options.by != lists[i].by)
-            title = table_metric(&own);
-        if (own.total.value != 0)
-            list_print(&own, &growing, style, title);
-        any = any || own.total.value != 0;
-        view_free(&own);
-    }
-    if (!any)
-        list_print(view, &growing, style, table_metric(view));
-    growing_free(&growing);
+    fputs(profile->ended ? "     end " : "     last seen ", style->out);
+    if (!profile->counted && profile->period > 0 && profile->exact_live_bytes >= 0 &&
+        !profile->at_peak)
+        fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
+    else
+        total_print(profile, style, type_sum(profile, TYPE_INUSE_SPACE));
+    if (profile->torn && profile->duration_ns > 0)
+        fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
+    allocated_print(profile, style);
+    putc('\n', style->out);
 }
 
-/* A program that was killed has no end in its capture. */
-static void early_print(const struct profile *profile, const struct style *style, int64_t time_ns)
+/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
+ * be: so much would have had a sample in 19 of 20 runs, and more than all was never live. */
+static bool total_print(const struct profile *profile, const struct style *style, int64_t value)
 {
-    char last[32], end[32];
-    if (profile->torn && profile->duration_ns > 0 && time_ns > profile->duration_ns)
+    char size[32];
+    int64_t max = profile->exact_alloc_bytes, unseen = 3 * profile->period;
+    bool known =
+        profile->counted || profile->period <= 0 || max < 0 || (value > 0 && value / 2 <= max);
+    if (!known && value == 0 && unseen < max)
+        max = unseen;
+    fprintf(style->out, "%s%s", known ? "" : "below ",
+            style_value(size, (double)(known ? value : max), "bytes"));
+    return known;
+}
+
+static int64_t type_sum(const struct profile *profile, const char *name)
+{
+    int type = profile_type_named(profile, name);
+    uint64_t sum = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += (uint64_t)profile->samples.values[type][i];
+    return (int64_t)sum;
+}
+
+static void allocated_print(const struct profile *profile, const struct style *style)
+{
+    char size[32], count[32], rate[32];
+    int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
+    bool every = profile->counted || (profile->period == 0 && !profile->samples.weights);
+    if (bytes < 0 || every) /* the lists are exact as well */
+        bytes = type_sum(profile, TYPE_ALLOC_SPACE);
+    if (blocks < 0 || every)
+        blocks = type_sum(profile, TYPE_ALLOC_OBJECTS);
+    if (bytes <= 0)
+        return;
+    fprintf(style->out, "     allocated %s in %s allocation%s",
+            style_value(size, (double)bytes, "bytes"), style_value(count, (double)blocks, "count"),
+            blocks == 1 ? "" : "s");
+    if (profile->duration_ns > 0)
+        fprintf(style->out, " (%s/s)",
+                style_value(rate, (double)blocks * 1e9 / (double)profile->duration_ns, "count"));
+}
+
+/* CPU  1.30 s: user 1.21 s, system 90.0 ms     100 samples a second, by thread timers */
+static void clock_print(const struct profile *profile, const struct style *style)
+{
+    char time[32], user[32], system[32];
+    const struct profile_clock *clock = &profile->clock;
+    bool wall = profile_type_named(profile, TYPE_WALL) >= 0;
+    if (clock->rate <= 0)
+        return;
+    fprintf(
+        style->out, "    %s  %s", wall ? "time" : "CPU",
+        style_value(time, (double)type_sum(profile, wall ? TYPE_WALL : TYPE_CPU), "nanoseconds"));
+    if (clock->user_ns + clock->system_ns > 0)
+        fprintf(style->out, "%s user %s, system %s", wall ? ", of which" : ":",
+                style_value(user, (double)clock->user_ns, "nanoseconds"),
+                style_value(system, (double)clock->system_ns, "nanoseconds"));
+    fprintf(style->out, "     %ld samples a second", (long)clock->rate);
+    if (clock->source)
+        fprintf(style->out, ", by %s", profile_text(profile, clock->source));
+    putc('\n', style->out);
+}
+
+static void warnings_print(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    char time[32];
+    if (profile->torn)
+        fputs("    the file ends early: the numbers below cover the part before\n", style->out);
+    if (profile->off_time_ns > 0)
+        fprintf(style->out, "    sampling was turned off %s after the start\n",
+                style_time(time, profile->off_time_ns));
+    if (profile->refused + profile->lost > 0)
         fprintf(style->out,
-                "    nothing was recorded after %s of %s: --every TIME takes snapshots "
-                "more often\n",
-                style_time(last, profile->duration_ns), style_time(end, time_ns));
+                "    not recorded, because the recorder's memory was full: %lu stacks, "
+                "%lu blocks\n",
+                (unsigned long)profile->refused, (unsigned long)profile->lost);
+    if (view->unnamed > 0.05)
+        fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor %s says why\n",
+                100 * view->unnamed, style_file(style->name));
 }
 
-/* Numbers of a few samples are hardly any: what gives better ones. */
-static void few_print(const struct view *view, const struct style *style)
+static void list_print(const struct view *view, const struct growing *growing,
+                       const struct style *style, const char *title)
 {
-    static const double wide = 0.3;
+    char value[32];
+    size_t count, max = style->rows > 0 ? style->rows : ROWS_EACH;
+    struct view_row *rows = view_rows(view, false, &count);
+    double error = view_error_share(view->total.value, view->total.variance);
+    putc('\n', style->out);
+    style_paint(style, "1", title);
+    fprintf(style->out, ": %s", style_value(value, (double)view->total.value, view->unit));
+    if (error > 0.02)
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
+    putc('\n', style->out);
+    unsigned room = room_left(style, VALUE_WIDTH + error_width(view, style) + SHARE_WIDTH + 2);
+    max = max < count ? max : count;
+    unsigned name = rows ? table_name_width(view, rows, max, table_name_max(style, room)) : 0;
+    for (size_t i = 0; rows && i < max && rows[i].self.value != 0; i++)
+        row_print(view, growing, style, &rows[i], name, room);
+    free(rows);
+}
+
+static unsigned room_left(const struct style *style, unsigned used)
+{
+    unsigned min = style->fits ? 16 : 44;
+    return style->width > used + min ? style->width - used : min;
+}
+
+/* The sites of a sampled profile have bars. */
+static unsigned error_width(const struct view *view, const struct style *style)
+{
     const struct profile *profile = view->profile;
-    struct view peak = {0};
-    double error = 1;
-    if (profile->period <= 0 || !ranking_view(view, &lists[LIST_PEAK], &peak))
-        return;
-    bool none = peak.whole.spread.raw <= 0;
-    if (!none) /* of all samples together: no single site has a smaller error */
-        error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
-    view_free(&peak);
-    if (error > wide)
-        fprintf(style->out, "    %s: memoir run --exact records every block\n",
-                none ? "no block was recorded, because it allocated little"
-                     : "few blocks were recorded, so the numbers of sites are imprecise");
+    bool bars = profile->samples.weights || view->timed || profile->clock.rate > 0;
+    return bars ? table_error_width(style) : 0;
 }
 
-/* A list of the short form, made before any is printed so that their columns fit together. */
-struct brief {
-    struct view view;
-    struct view_row *rows;
-    size_t count; /* to be shown */
-};
-
-static void brief_make(const struct view *view, const struct style *style,
-                       const struct ranking *list, struct brief *brief)
+static void row_print(const struct view *view, const struct growing *sites,
+                      const struct style *style, const struct view_row *row, unsigned name,
+                      unsigned room)
 {
-    size_t count, max = style->rows > 0 ? style->rows : ROWS_BRIEF;
-    if (!list->brief || !ranking_view(view, list, &brief->view))
-        return;
-    brief->rows = view_rows(&brief->view, false, &count);
-    for (; brief->rows && brief->count < count && brief->count < max; brief->count++) {
-        int64_t value = brief->rows[brief->count].self.value;
-        bool little = style->rows == 0 && table_share(&brief->view, value) < 0.01;
-        if (value == 0 || little)
-            break;
-    }
+    bool growing = room > 28 && !view->timed && is_growing(sites, &view->frames[row->frame]);
+    table_value(view, style, row->self.value, VALUE_WIDTH);
+    if (error_width(view, style) > 0)
+        table_error(style, &row->self);
+    table_value_share(view, style, row->self.value, SHARE_WIDTH);
+    fputs("  ", style->out);
+    table_site(view, style, row->frame, name, growing ? room - 12 : room);
+    if (growing)
+        fputs(style->utf8 ? "   ◢ growing" : "   growing", style->out);
+    putc('\n', style->out);
 }
 
 void report_brief(const struct view *view, const struct style *style, int64_t time_ns,
@@ -510,4 +491,49 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     growing_free(&growing);
     if (nameless)
         fputs("    some sites have no name: see memoir symbols\n", style->out);
+}
+
+/* Numbers of a few samples are hardly any: what gives better ones. */
+static void few_print(const struct view *view, const struct style *style)
+{
+    static const double wide = 0.3;
+    const struct profile *profile = view->profile;
+    struct view peak = {0};
+    double error = 1;
+    if (profile->period <= 0 || !ranking_view(view, &lists[LIST_PEAK], &peak))
+        return;
+    bool none = peak.whole.spread.raw <= 0;
+    if (!none) /* of all samples together: no single site has a smaller error */
+        error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
+    view_free(&peak);
+    if (error > wide)
+        fprintf(style->out, "    %s: memoir run --exact records every block\n",
+                none ? "no block was recorded, because it allocated little"
+                     : "few blocks were recorded, so the numbers of sites are imprecise");
+}
+
+/* A program that was killed has no end in its capture. */
+static void early_print(const struct profile *profile, const struct style *style, int64_t time_ns)
+{
+    char last[32], end[32];
+    if (profile->torn && profile->duration_ns > 0 && time_ns > profile->duration_ns)
+        fprintf(style->out,
+                "    nothing was recorded after %s of %s: --every TIME takes snapshots "
+                "more often\n",
+                style_time(last, profile->duration_ns), style_time(end, time_ns));
+}
+
+static void brief_make(const struct view *view, const struct style *style,
+                       const struct ranking *list, struct brief *brief)
+{
+    size_t count, max = style->rows > 0 ? style->rows : ROWS_BRIEF;
+    if (!list->brief || !ranking_view(view, list, &brief->view))
+        return;
+    brief->rows = view_rows(&brief->view, false, &count);
+    for (; brief->rows && brief->count < count && brief->count < max; brief->count++) {
+        int64_t value = brief->rows[brief->count].self.value;
+        bool little = style->rows == 0 && table_share(&brief->view, value) < 0.01;
+        if (value == 0 || little)
+            break;
+    }
 }

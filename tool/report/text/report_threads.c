@@ -32,47 +32,42 @@ struct threads {
     int64_t sums[SHOWN];
 };
 
-static int row_order(const void *left, const void *right)
-{
-    const struct thread_row *a = left, *b = right;
-    for (unsigned i = 0; i < SHOWN; i++)
-        if (a->values[i] != b->values[i])
-            return a->values[i] > b->values[i] ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
-}
+/* Which columns there are, and room for: rates go first, then counts, then shares. */
+struct columns {
+    bool shown[SHOWN], rate, shares;
+};
 
-static const void *row_bytes(const void *context, uint32_t number, size_t *size)
-{
-    const struct threads *threads = context;
-    *size = sizeof threads->rows->id + sizeof threads->rows->text;
-    return &threads->rows[number].id;
-}
-
-/* By label set of the profile: which row; made when it is first met. NULL when memory is out. */
+static bool threads_make(struct threads *threads, const struct view *view);
 static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
-                                   uint32_t set)
+                                   uint32_t set);
+static const void *row_bytes(const void *context, uint32_t number, size_t *size);
+static int row_order(const void *left, const void *right);
+static void put_json(const struct view *view, const struct threads *threads,
+                     const struct style *style);
+static void put_csv(const struct view *view, const struct threads *threads,
+                    const struct style *style);
+static void put_text(const struct view *view, const struct threads *threads,
+                     const struct style *style);
+static struct columns columns_choose(const struct threads *threads, const struct style *style,
+                                     double seconds);
+static size_t threads_count(const struct threads *threads);
+static bool are_known(const struct threads *threads);
+static const char *column_word(const struct view *view, const struct threads *threads, unsigned k);
+
+void report_threads(const struct view *view, const struct style *style)
 {
-    const struct profile_label *name = profile_label_of(profile, set, "thread");
-    const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
-    if (!id)
-        id = profile_label_of(profile, set, "thread_id");
-    struct thread_row key = {.name = "", .id = -1};
-    if (name && name->text) {
-        key.name = profile_text(profile, name->text);
-        key.text = name->text;
+    struct threads threads;
+    if (!threads_make(&threads, view)) {
+        shortage_note();
+        return;
     }
-    if (id)
-        key.id = id->text ? strtoll(profile_text(profile, id->text), NULL, 10) : id->number;
-    else if (name && !name->text)
-        key.id = name->number;
-    uint32_t number;
-    if (!map_find(&threads->known, threads, row_bytes, &key.id, 2 * sizeof key.id, &number))
-        return NULL;
-    if (number != MAP_NONE)
-        return &threads->rows[number];
-    map_add(&threads->known, (uint32_t)threads->count);
-    threads->rows[threads->count] = key;
-    return &threads->rows[threads->count++];
+    if (style->format == STYLE_JSON)
+        put_json(view, &threads, style);
+    else if (style->format == STYLE_CSV)
+        put_csv(view, &threads, style);
+    else
+        put_text(view, &threads, style);
+    free(threads.rows);
 }
 
 static bool threads_make(struct threads *threads, const struct view *view)
@@ -128,60 +123,93 @@ static bool threads_make(struct threads *threads, const struct view *view)
     return ok;
 }
 
-static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
+/* By label set of the profile: which row; made when it is first met. NULL when memory is out. */
+static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
+                                   uint32_t set)
 {
-    static const char *const words[SHOWN] = {"", "", "live", "objects", "allocated", "allocations"};
-    return k >= LIVE ? words[k]
-                     : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
+    const struct profile_label *name = profile_label_of(profile, set, "thread");
+    const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
+    if (!id)
+        id = profile_label_of(profile, set, "thread_id");
+    struct thread_row key = {.name = "", .id = -1};
+    if (name && name->text) {
+        key.name = profile_text(profile, name->text);
+        key.text = name->text;
+    }
+    if (id)
+        key.id = id->text ? strtoll(profile_text(profile, id->text), NULL, 10) : id->number;
+    else if (name && !name->text)
+        key.id = name->number;
+    uint32_t number;
+    if (!map_find(&threads->known, threads, row_bytes, &key.id, 2 * sizeof key.id, &number))
+        return NULL;
+    if (number != MAP_NONE)
+        return &threads->rows[number];
+    map_add(&threads->known, (uint32_t)threads->count);
+    threads->rows[threads->count] = key;
+    return &threads->rows[threads->count++];
 }
 
-/* Which columns there are, and room for: rates go first, then counts, then shares. */
-struct columns {
-    bool shown[SHOWN], rate, shares;
-};
-
-static struct columns columns_choose(const struct threads *threads, const struct style *style,
-                                     double seconds)
+static const void *row_bytes(const void *context, uint32_t number, size_t *size)
 {
-    enum { VALUE = 12, SHARE = 7, RATE = 11, NAME = 18 };
-    struct columns columns = {.shares = true,
-                              .rate = seconds > 0 && threads->columns[ALLOCATIONS] >= 0};
-    unsigned used = NAME + (columns.rate ? RATE : 0);
-    for (unsigned k = 0; k < SHOWN; k++) {
-        columns.shown[k] = threads->columns[k] >= 0;
-        if (k == SAMPLES && threads->columns[ALLOCATED] >= 0)
-            columns.shown[k] = false; /* the table has enough columns */
-        used += !columns.shown[k] ? 0 : VALUE + (k % 2 ? 0 : SHARE);
-    }
-    if (style->fits && used > style->width && columns.rate) {
-        columns.rate = false;
-        used -= RATE;
-    }
-    for (unsigned k = 1; k < SHOWN && style->fits && used > style->width; k += 2) {
-        used -= columns.shown[k] ? VALUE : 0;
-        columns.shown[k] = false;
-    }
-    columns.shares = !style->fits || used <= style->width;
-    return columns;
+    const struct threads *threads = context;
+    *size = sizeof threads->rows->id + sizeof threads->rows->text;
+    return &threads->rows[number].id;
 }
 
-/* Whether some row says which thread it is. */
-static bool are_known(const struct threads *threads)
+static int row_order(const void *left, const void *right)
 {
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->rows[i].name[0] || threads->rows[i].id >= 0)
-            return true;
-    return false;
+    const struct thread_row *a = left, *b = right;
+    for (unsigned i = 0; i < SHOWN; i++)
+        if (a->values[i] != b->values[i])
+            return a->values[i] > b->values[i] ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Without rows that are no thread. */
-static size_t threads_count(const struct threads *threads)
+static void put_json(const struct view *view, const struct threads *threads,
+                     const struct style *style)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < threads->count; i++)
-        count += strcmp(threads->rows[i].name, PROFILE_NOT_SAMPLED) != 0 &&
-                 strcmp(threads->rows[i].name, PROFILE_OTHER_THREADS) != 0;
-    return count;
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    table_json_head(&json, view, style, "memoir.threads/1");
+    json_real(&json, "seconds", question_seconds(view->profile));
+    json_array(&json, "threads");
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct thread_row *row = &threads->rows[i];
+        json_object(&json, NULL);
+        json_text(&json, "name", row->name);
+        json_number(&json, "id", row->id);
+        for (unsigned k = 0; k < SHOWN; k++)
+            if (threads->columns[k] >= 0)
+                json_number(
+                    &json,
+                    profile_text(view->profile, view->profile->type[threads->columns[k]].name),
+                    row->values[k]);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    fputs("\n", style->out);
+}
+
+static void put_csv(const struct view *view, const struct threads *threads,
+                    const struct style *style)
+{
+    fputs("thread,id", style->out);
+    for (unsigned k = 0; k < SHOWN; k++)
+        if (threads->columns[k] >= 0)
+            fprintf(style->out, ",%s",
+                    profile_text(view->profile, view->profile->type[threads->columns[k]].name));
+    fputs("\n", style->out);
+    for (size_t i = 0; i < threads->count; i++) {
+        question_field(style, threads->rows[i].name, ',');
+        fprintf(style->out, "%lld", (long long)threads->rows[i].id);
+        for (unsigned k = 0; k < SHOWN; k++)
+            if (threads->columns[k] >= 0)
+                fprintf(style->out, ",%lld", (long long)threads->rows[i].values[k]);
+        fputs("\n", style->out);
+    }
 }
 
 static void put_text(const struct view *view, const struct threads *threads,
@@ -239,64 +267,53 @@ static void put_text(const struct view *view, const struct threads *threads,
                 threads->count - max);
 }
 
-static void put_json(const struct view *view, const struct threads *threads,
-                     const struct style *style)
+static struct columns columns_choose(const struct threads *threads, const struct style *style,
+                                     double seconds)
 {
-    struct json json;
-    json_start(&json, style->out, true);
-    json_object(&json, NULL);
-    table_json_head(&json, view, style, "memoir.threads/1");
-    json_real(&json, "seconds", question_seconds(view->profile));
-    json_array(&json, "threads");
-    for (size_t i = 0; i < threads->count; i++) {
-        const struct thread_row *row = &threads->rows[i];
-        json_object(&json, NULL);
-        json_text(&json, "name", row->name);
-        json_number(&json, "id", row->id);
-        for (unsigned k = 0; k < SHOWN; k++)
-            if (threads->columns[k] >= 0)
-                json_number(
-                    &json,
-                    profile_text(view->profile, view->profile->type[threads->columns[k]].name),
-                    row->values[k]);
-        json_end(&json);
+    enum { VALUE = 12, SHARE = 7, RATE = 11, NAME = 18 };
+    struct columns columns = {.shares = true,
+                              .rate = seconds > 0 && threads->columns[ALLOCATIONS] >= 0};
+    unsigned used = NAME + (columns.rate ? RATE : 0);
+    for (unsigned k = 0; k < SHOWN; k++) {
+        columns.shown[k] = threads->columns[k] >= 0;
+        if (k == SAMPLES && threads->columns[ALLOCATED] >= 0)
+            columns.shown[k] = false; /* the table has enough columns */
+        used += !columns.shown[k] ? 0 : VALUE + (k % 2 ? 0 : SHARE);
     }
-    json_end(&json);
-    json_end(&json);
-    fputs("\n", style->out);
+    if (style->fits && used > style->width && columns.rate) {
+        columns.rate = false;
+        used -= RATE;
+    }
+    for (unsigned k = 1; k < SHOWN && style->fits && used > style->width; k += 2) {
+        used -= columns.shown[k] ? VALUE : 0;
+        columns.shown[k] = false;
+    }
+    columns.shares = !style->fits || used <= style->width;
+    return columns;
 }
 
-static void put_csv(const struct view *view, const struct threads *threads,
-                    const struct style *style)
+/* Without rows that are no thread. */
+static size_t threads_count(const struct threads *threads)
 {
-    fputs("thread,id", style->out);
-    for (unsigned k = 0; k < SHOWN; k++)
-        if (threads->columns[k] >= 0)
-            fprintf(style->out, ",%s",
-                    profile_text(view->profile, view->profile->type[threads->columns[k]].name));
-    fputs("\n", style->out);
-    for (size_t i = 0; i < threads->count; i++) {
-        question_field(style, threads->rows[i].name, ',');
-        fprintf(style->out, "%lld", (long long)threads->rows[i].id);
-        for (unsigned k = 0; k < SHOWN; k++)
-            if (threads->columns[k] >= 0)
-                fprintf(style->out, ",%lld", (long long)threads->rows[i].values[k]);
-        fputs("\n", style->out);
-    }
+    size_t count = 0;
+    for (size_t i = 0; i < threads->count; i++)
+        count += strcmp(threads->rows[i].name, PROFILE_NOT_SAMPLED) != 0 &&
+                 strcmp(threads->rows[i].name, PROFILE_OTHER_THREADS) != 0;
+    return count;
 }
 
-void report_threads(const struct view *view, const struct style *style)
+/* Whether some row says which thread it is. */
+static bool are_known(const struct threads *threads)
 {
-    struct threads threads;
-    if (!threads_make(&threads, view)) {
-        shortage_note();
-        return;
-    }
-    if (style->format == STYLE_JSON)
-        put_json(view, &threads, style);
-    else if (style->format == STYLE_CSV)
-        put_csv(view, &threads, style);
-    else
-        put_text(view, &threads, style);
-    free(threads.rows);
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->rows[i].name[0] || threads->rows[i].id >= 0)
+            return true;
+    return false;
+}
+
+static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
+{
+    static const char *const words[SHOWN] = {"", "", "live", "objects", "allocated", "allocations"};
+    return k >= LIVE ? words[k]
+                     : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
 }

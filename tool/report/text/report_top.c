@@ -11,6 +11,65 @@
 
 enum { ROWS_MAX = 25, ROWS_MIN = 10 };
 
+/* Which columns there is room and data for. */
+struct columns {
+    bool self, total, error, objects, beside;
+    unsigned trend, site, name; /* widths; 0: none */
+};
+
+enum {
+    VALUE_WIDTH = 10,
+    SHARE_WIDTH = 7,
+    TREND_MAX = 8,
+    TREND_NARROW = 6,
+    OBJECTS_WIDTH = 9,
+    AVERAGE_WIDTH = 10,
+    BESIDE_WIDTH = 11,
+    SITE_MIN = 36,
+    SITE_NARROW = 20, /* before the less important of self and total goes */
+};
+
+static size_t rows_shown(const struct view *view, const struct style *style,
+                         const struct view_row *rows, size_t count);
+static void top_json(const struct view *view, const struct style *style,
+                     const struct view_row *rows, const struct beside *beside, size_t shown,
+                     size_t count);
+static void json_value(struct json *json, const struct view *view, const char *name,
+                       const struct view_value *value);
+static void top_csv(const struct view *view, const struct style *style, const struct view_row *rows,
+                    const struct beside *beside, size_t shown);
+static void top_text(const struct view *view, const struct style *style,
+                     const struct view_row *rows, const struct beside *beside, size_t shown,
+                     size_t count);
+static struct columns columns_choose(const struct view *view, const struct style *style,
+                                     const struct view_row *rows, bool beside, size_t shown);
+static unsigned trend_width(const struct view *view, unsigned room);
+static void top_line(const struct view *view, const struct style *style, const struct view_row *row,
+                     const struct beside *beside, const struct columns *columns);
+static size_t rows_filled(const struct view_row *rows, size_t shown, size_t count);
+
+void report_top(const struct view *view, const struct style *style)
+{
+    size_t count;
+    if (view->base && style->format == STYLE_TEXT) { /* which is what one wants to see then */
+        report_diff(view, style);
+        return;
+    }
+    struct beside beside = {0};
+    if (!beside_make(&beside, view))
+        shortage_note();
+    struct view_row *rows = view_rows(view, style->by_total, &count);
+    size_t shown = rows ? rows_shown(view, style, rows, count) : 0;
+    if (style->format == STYLE_JSON)
+        top_json(view, style, rows, &beside, shown, count);
+    else if (style->format == STYLE_CSV)
+        top_csv(view, style, rows, &beside, shown);
+    else
+        top_text(view, style, rows, &beside, shown, rows_filled(rows, shown, count));
+    free(rows);
+    beside_free(&beside);
+}
+
 /* So many rows are worth a line: those above one per cent, but some in any case. */
 static size_t rows_shown(const struct view *view, const struct style *style,
                          const struct view_row *rows, size_t count)
@@ -29,21 +88,6 @@ static size_t rows_shown(const struct view *view, const struct style *style,
         shown++;
     }
     return shown;
-}
-
-static void json_value(struct json *json, const struct view *view, const char *name,
-                       const struct view_value *value)
-{
-    char key[64];
-    json_number(json, name, value->value);
-    snprintf(key, sizeof key, "%s_objects", name);
-    json_number(json, key, value->objects);
-    snprintf(key, sizeof key, "%s_error", name);
-    json_real(json, key, view_error_share(value->value, value->variance));
-    if (view->base) {
-        snprintf(key, sizeof key, "%s_base", name);
-        json_number(json, key, value->base);
-    }
 }
 
 static void top_json(const struct view *view, const struct style *style,
@@ -77,6 +121,21 @@ static void top_json(const struct view *view, const struct style *style,
     json_end(&json);
 }
 
+static void json_value(struct json *json, const struct view *view, const char *name,
+                       const struct view_value *value)
+{
+    char key[64];
+    json_number(json, name, value->value);
+    snprintf(key, sizeof key, "%s_objects", name);
+    json_number(json, key, value->objects);
+    snprintf(key, sizeof key, "%s_error", name);
+    json_real(json, key, view_error_share(value->value, value->variance));
+    if (view->base) {
+        snprintf(key, sizeof key, "%s_base", name);
+        json_number(json, key, value->base);
+    }
+}
+
 static void top_csv(const struct view *view, const struct style *style, const struct view_row *rows,
                     const struct beside *beside, size_t shown)
 {
@@ -101,34 +160,41 @@ static void top_csv(const struct view *view, const struct style *style, const st
     }
 }
 
-/* Which columns there is room and data for. */
-struct columns {
-    bool self, total, error, objects, beside;
-    unsigned trend, site, name; /* widths; 0: none */
-};
-
-enum {
-    VALUE_WIDTH = 10,
-    SHARE_WIDTH = 7,
-    TREND_MAX = 8,
-    TREND_NARROW = 6,
-    OBJECTS_WIDTH = 9,
-    AVERAGE_WIDTH = 10,
-    BESIDE_WIDTH = 11,
-    SITE_MIN = 36,
-    SITE_NARROW = 20, /* before the less important of self and total goes */
-};
-
-/* In so much room, with what is between it and the next. */
-static unsigned trend_width(const struct view *view, unsigned room)
+static void top_text(const struct view *view, const struct style *style,
+                     const struct view_row *rows, const struct beside *beside, size_t shown,
+                     size_t count)
 {
-    unsigned moments = view->profile->history_moments, max = moments > 1 ? moments : 0;
-    if (view->timed) /* the history is that of memory */
-        return 0;
-    max = max < TREND_MAX ? max : TREND_MAX;
-    if (max + 2 > room && max > TREND_NARROW)
-        max = TREND_NARROW;
-    return max + 2 > room ? 0 : max;
+    char share[16];
+    struct columns columns = columns_choose(view, style, rows, beside->there, shown);
+    table_head(view, style);
+    if (count == 0 && view->timed)
+        fputs("No sample: it did not run, or not for long enough.\n", style->out);
+    if (count == 0)
+        return;
+    if (columns.self)
+        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "self",
+                (int)(SHARE_WIDTH + (columns.error ? table_error_width(style) : 0)), "");
+    if (columns.total)
+        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "total", SHARE_WIDTH, "");
+    if (columns.beside)
+        fprintf(style->out, "%*s", BESIDE_WIDTH,
+                beside->view.timed ? beside_name(beside) : "allocated");
+    if (columns.trend)
+        fprintf(style->out, "  %-*s", (int)columns.trend, columns.trend < 5 ? "" : "trend");
+    if (columns.objects)
+        fprintf(style->out, "%*s", OBJECTS_WIDTH, table_objects(view));
+    if (columns.objects && !view->timed)
+        fprintf(style->out, "%*s", AVERAGE_WIDTH, "avg");
+    fprintf(style->out, "  %s\n", table_by_word(view->options.by));
+    double left = (double)view->total.value;
+    for (size_t i = 0; i < shown; i++) {
+        top_line(view, style, &rows[i], beside, &columns);
+        left -= (double)rows[i].self.value;
+    }
+    if (count > shown)
+        fprintf(style->out, "%*s  %zu more (%s)\n", VALUE_WIDTH, style->utf8 ? "  …" : "...",
+                count - shown, style_share(share, left, (double)view->total.value));
+    table_foot(view, style);
 }
 
 static struct columns columns_choose(const struct view *view, const struct style *style,
@@ -164,6 +230,18 @@ static struct columns columns_choose(const struct view *view, const struct style
     columns.site = used + 16 < style->width ? style->width - used : 16;
     columns.name = table_name_width(view, rows, shown, table_name_max(style, columns.site));
     return columns;
+}
+
+/* In so much room, with what is between it and the next. */
+static unsigned trend_width(const struct view *view, unsigned room)
+{
+    unsigned moments = view->profile->history_moments, max = moments > 1 ? moments : 0;
+    if (view->timed) /* the history is that of memory */
+        return 0;
+    max = max < TREND_MAX ? max : TREND_MAX;
+    if (max + 2 > room && max > TREND_NARROW)
+        max = TREND_NARROW;
+    return max + 2 > room ? 0 : max;
 }
 
 static void top_line(const struct view *view, const struct style *style, const struct view_row *row,
@@ -216,63 +294,4 @@ static size_t rows_filled(const struct view_row *rows, size_t shown, size_t coun
     for (size_t i = 0; i < count; i++)
         filled += rows[i].total.value != 0 || rows[i].total.base != 0;
     return filled > shown ? filled : shown;
-}
-
-static void top_text(const struct view *view, const struct style *style,
-                     const struct view_row *rows, const struct beside *beside, size_t shown,
-                     size_t count)
-{
-    char share[16];
-    struct columns columns = columns_choose(view, style, rows, beside->there, shown);
-    table_head(view, style);
-    if (count == 0 && view->timed)
-        fputs("No sample: it did not run, or not for long enough.\n", style->out);
-    if (count == 0)
-        return;
-    if (columns.self)
-        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "self",
-                (int)(SHARE_WIDTH + (columns.error ? table_error_width(style) : 0)), "");
-    if (columns.total)
-        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "total", SHARE_WIDTH, "");
-    if (columns.beside)
-        fprintf(style->out, "%*s", BESIDE_WIDTH,
-                beside->view.timed ? beside_name(beside) : "allocated");
-    if (columns.trend)
-        fprintf(style->out, "  %-*s", (int)columns.trend, columns.trend < 5 ? "" : "trend");
-    if (columns.objects)
-        fprintf(style->out, "%*s", OBJECTS_WIDTH, table_objects(view));
-    if (columns.objects && !view->timed)
-        fprintf(style->out, "%*s", AVERAGE_WIDTH, "avg");
-    fprintf(style->out, "  %s\n", table_by_word(view->options.by));
-    double left = (double)view->total.value;
-    for (size_t i = 0; i < shown; i++) {
-        top_line(view, style, &rows[i], beside, &columns);
-        left -= (double)rows[i].self.value;
-    }
-    if (count > shown)
-        fprintf(style->out, "%*s  %zu more (%s)\n", VALUE_WIDTH, style->utf8 ? "  …" : "...",
-                count - shown, style_share(share, left, (double)view->total.value));
-    table_foot(view, style);
-}
-
-void report_top(const struct view *view, const struct style *style)
-{
-    size_t count;
-    if (view->base && style->format == STYLE_TEXT) { /* which is what one wants to see then */
-        report_diff(view, style);
-        return;
-    }
-    struct beside beside = {0};
-    if (!beside_make(&beside, view))
-        shortage_note();
-    struct view_row *rows = view_rows(view, style->by_total, &count);
-    size_t shown = rows ? rows_shown(view, style, rows, count) : 0;
-    if (style->format == STYLE_JSON)
-        top_json(view, style, rows, &beside, shown, count);
-    else if (style->format == STYLE_CSV)
-        top_csv(view, style, rows, &beside, shown);
-    else
-        top_text(view, style, rows, &beside, shown, rows_filled(rows, shown, count));
-    free(rows);
-    beside_free(&beside);
 }

@@ -9,67 +9,14 @@
 
 enum { STACKS_MAX = 20, VALUE_WIDTH = 10 };
 
-static uint64_t magnitude(const struct view *view, uint32_t stack)
-{
-    int64_t value = view_sum(view, stack).value;
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
-static int compare(const void *left, const void *right, void *view)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    uint64_t x = magnitude(view, a), y = magnitude(view, b);
-    return x != y ? (x > y ? -1 : 1) : a < b ? -1 : a > b;
-}
-
-static void stack_text(const struct view *view, const struct style *style,
-                       const struct view_stack *stack, const struct view_value *sum)
-{
-    char text[32];
-    unsigned used = VALUE_WIDTH + 2;
-    for (uint32_t i = 0; i < stack->count; i++) {
-        if (i == 0)
-            table_value(view, style, sum->value, VALUE_WIDTH);
-        else if (i == 1 && sum->objects != 0)
-            fprintf(style->out, "%*s", VALUE_WIDTH,
-                    style_value(text, (double)sum->objects, "count"));
-        else
-            fprintf(style->out, "%*s", VALUE_WIDTH, "");
-        fputs("  ", style->out);
-        table_site(view, style, stack->frames[i], (style->width - used) * 3 / 5,
-                   style->width - used);
-        putc('\n', style->out);
-    }
-    putc('\n', style->out);
-}
-
+static int compare(const void *left, const void *right, void *view);
+static uint64_t magnitude(const struct view *view, uint32_t stack);
 static void stack_json(struct json *json, const struct view *view, const struct view_stack *stack,
-                       const struct view_value *sum)
-{
-    json_object(json, NULL);
-    json_number(json, "value", sum->value);
-    json_number(json, "objects", sum->objects);
-    json_real(json, "error", view_error_share(sum->value, sum->variance));
-    json_array(json, "frames");
-    for (uint32_t i = 0; i < stack->count; i++) {
-        json_object(json, NULL);
-        table_json_frame(json, view, stack->frames[i]);
-        json_end(json);
-    }
-    json_end(json);
-    json_end(json);
-}
-
+                       const struct view_value *sum);
 static void stack_csv(const struct view *view, const struct style *style,
-                      const struct view_stack *stack, const struct view_value *sum)
-{
-    fprintf(style->out, "%ld,%ld", (long)sum->value, (long)sum->objects);
-    for (uint32_t i = 0; i < stack->count; i++) {
-        putc(',', style->out);
-        table_csv_text(style, view->frames[stack->frames[i]].name);
-    }
-    putc('\n', style->out);
-}
+                      const struct view_stack *stack, const struct view_value *sum);
+static void stack_text(const struct view *view, const struct style *style,
+                       const struct view_stack *stack, const struct view_value *sum);
 
 void report_traces(const struct view *view, const struct style *style)
 {
@@ -118,4 +65,66 @@ void report_traces(const struct view *view, const struct style *style)
         fprintf(style->out, "%zu more stacks, --rows 0 shows all\n", count - shown);
     }
     free(order);
+}
+
+static int compare(const void *left, const void *right, void *view)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint64_t x = magnitude(view, a), y = magnitude(view, b);
+    return x != y ? (x > y ? -1 : 1) : a < b ? -1 : a > b;
+}
+
+static uint64_t magnitude(const struct view *view, uint32_t stack)
+{
+    int64_t value = view_sum(view, stack).value;
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+static void stack_json(struct json *json, const struct view *view, const struct view_stack *stack,
+                       const struct view_value *sum)
+{
+    json_object(json, NULL);
+    json_number(json, "value", sum->value);
+    json_number(json, "objects", sum->objects);
+    json_real(json, "error", view_error_share(sum->value, sum->variance));
+    json_array(json, "frames");
+    for (uint32_t i = 0; i < stack->count; i++) {
+        json_object(json, NULL);
+        table_json_frame(json, view, stack->frames[i]);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+}
+
+static void stack_csv(const struct view *view, const struct style *style,
+                      const struct view_stack *stack, const struct view_value *sum)
+{
+    fprintf(style->out, "%ld,%ld", (long)sum->value, (long)sum->objects);
+    for (uint32_t i = 0; i < stack->count; i++) {
+        putc(',', style->out);
+        table_csv_text(style, view->frames[stack->frames[i]].name);
+    }
+    putc('\n', style->out);
+}
+
+static void stack_text(const struct view *view, const struct style *style,
+                       const struct view_stack *stack, const struct view_value *sum)
+{
+    char text[32];
+    unsigned used = VALUE_WIDTH + 2;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        if (i == 0)
+            table_value(view, style, sum->value, VALUE_WIDTH);
+        else if (i == 1 && sum->objects != 0)
+            fprintf(style->out, "%*s", VALUE_WIDTH,
+                    style_value(text, (double)sum->objects, "count"));
+        else
+            fprintf(style->out, "%*s", VALUE_WIDTH, "");
+        fputs("  ", style->out);
+        table_site(view, style, stack->frames[i], (style->width - used) * 3 / 5,
+                   style->width - used);
+        putc('\n', style->out);
+    }
+    putc('\n', style->out);
 }

@@ -2,12 +2,11 @@
 /* See tool/report/text/resident.h. */
 #include "tool/report/text/resident.h"
 
-#include "tool/profile/profile.h"
-
 #include <ctype.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/profile/profile.h"
 
 enum { MOST_SHARE = 2, MOST_BYTES = 16 << 20 }; /* what any program has: code, stacks, libraries */
 

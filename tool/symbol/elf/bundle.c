@@ -36,29 +36,67 @@ struct front {
     char names[(sizeof names + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT];
 };
 
+static void unit_close(struct bundle *bundle);
+static bool bundle_start(struct bundle *bundle);
+static bool front_make(struct bundle *bundle);
+static bool room_make(struct bundle *bundle, uint64_t size);
 static bool bytes_read(const struct bundle *bundle, enum bundle_kind kind, uint64_t offset,
-                       uint64_t size, unsigned char *to)
+                       uint64_t size, unsigned char *to);
+static bool index_find(const struct bundle *bundle, uint64_t id, struct bundle_part *parts);
+static uint32_t index_word(const struct bundle *bundle, uint64_t number);
+static bool unit_make(struct bundle *bundle, const struct bundle_part *parts);
+
+bool bundle_unit(struct bundle *bundle, uint64_t id, Dwarf_Die *tree)
 {
-    const struct bundle_part *section = &bundle->sections[kind];
-    if (offset > section->size || size > section->size - offset)
+    struct bundle_part parts[BUNDLE_KINDS] = {0};
+    Dwarf_CU *cu = NULL;
+    uint8_t type;
+    uint64_t found;
+    unit_close(bundle);
+    if (!bundle->image || !bundle_start(bundle) || !index_find(bundle, id, parts) ||
+        !unit_make(bundle, parts))
         return false;
-    if (section->bytes) {
-        memcpy(to, section->bytes + offset, size);
-        return true;
-    }
-    for (uint64_t done = 0; done < size;) {
-        ssize_t got = pread(bundle->image->fd, to + done, size - done,
-                            (off_t)(section->offset + offset + done));
-        if (got <= 0)
-            return false;
-        done += (uint64_t)got;
-    }
-    return true;
+    while (dwarf_get_units(bundle->dwarf, cu, &cu, NULL, &type, tree, NULL) == 0)
+        if (type == DW_UT_split_compile &&
+            dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &found, NULL, NULL) == 0 && found == id)
+            return true;
+    return false;
 }
 
-static bool room_make(struct bundle *bundle, uint64_t size)
+static void unit_close(struct bundle *bundle)
 {
-    return size < SIZE_MAX / 2 && list_reserve(&bundle->bytes, &bundle->room, size, 1);
+    if (bundle->dwarf)
+        dwarf_end(bundle->dwarf);
+    if (bundle->elf)
+        elf_end(bundle->elf);
+    bundle->dwarf = NULL;
+    bundle->elf = NULL;
+}
+
+static bool bundle_start(struct bundle *bundle)
+{
+    GElf_Ehdr head;
+    GElf_Shdr section;
+    if (bundle->opened)
+        return !bundle->bad;
+    bundle->opened = bundle->bad = true;
+    if (!gelf_getehdr(bundle->image->elf, &head) || head.e_ident[EI_DATA] != ELFDATA2LSB)
+        return false;
+    for (size_t i = 0; i < BUNDLE_KINDS; i++) {
+        bool packed;
+        if (!image_section_head(bundle->image, kinds[i].name, &section, &packed))
+            continue;
+        bundle->sections[i] = (struct bundle_part){section.sh_offset, section.sh_size, NULL};
+        if (!packed)
+            continue;
+        Elf_Data *data = image_section(bundle->image, kinds[i].name, NULL);
+        if (!data)
+            return false;
+        bundle->sections[i] = (struct bundle_part){0, data->d_size, data->d_buf};
+    }
+    bundle->index = image_section(bundle->image, ".debug_cu_index", NULL);
+    bundle->bad = !bundle->index || !front_make(bundle);
+    return !bundle->bad;
 }
 
 /* The header and sections of no bytes, then the texts. */
@@ -96,39 +134,29 @@ static bool front_make(struct bundle *bundle)
     return bytes_read(bundle, BUNDLE_TEXTS, 0, texts, bundle->bytes + sizeof front);
 }
 
-static bool bundle_start(struct bundle *bundle)
+static bool room_make(struct bundle *bundle, uint64_t size)
 {
-    GElf_Ehdr head;
-    GElf_Shdr section;
-    if (bundle->opened)
-        return !bundle->bad;
-    bundle->opened = bundle->bad = true;
-    if (!gelf_getehdr(bundle->image->elf, &head) || head.e_ident[EI_DATA] != ELFDATA2LSB)
-        return false;
-    for (size_t i = 0; i < BUNDLE_KINDS; i++) {
-        bool packed;
-        if (!image_section_head(bundle->image, kinds[i].name, &section, &packed))
-            continue;
-        bundle->sections[i] = (struct bundle_part){section.sh_offset, section.sh_size, NULL};
-        if (!packed)
-            continue;
-        Elf_Data *data = image_section(bundle->image, kinds[i].name, NULL);
-        if (!data)
-            return false;
-        bundle->sections[i] = (struct bundle_part){0, data->d_size, data->d_buf};
-    }
-    bundle->index = image_section(bundle->image, ".debug_cu_index", NULL);
-    bundle->bad = !bundle->index || !front_make(bundle);
-    return !bundle->bad;
+    return size < SIZE_MAX / 2 && list_reserve(&bundle->bytes, &bundle->room, size, 1);
 }
 
-/* Numbers of 4 bytes in the index, counted from its beginning. */
-static uint32_t index_word(const struct bundle *bundle, uint64_t number)
+static bool bytes_read(const struct bundle *bundle, enum bundle_kind kind, uint64_t offset,
+                       uint64_t size, unsigned char *to)
 {
-    uint32_t word = 0;
-    if (number < bundle->index->d_size / sizeof word)
-        memcpy(&word, (char *)bundle->index->d_buf + number * sizeof word, sizeof word);
-    return word;
+    const struct bundle_part *section = &bundle->sections[kind];
+    if (offset > section->size || size > section->size - offset)
+        return false;
+    if (section->bytes) {
+        memcpy(to, section->bytes + offset, size);
+        return true;
+    }
+    for (uint64_t done = 0; done < size;) {
+        ssize_t got = pread(bundle->image->fd, to + done, size - done,
+                            (off_t)(section->offset + offset + done));
+        if (got <= 0)
+            return false;
+        done += (uint64_t)got;
+    }
+    return true;
 }
 
 /*
@@ -167,14 +195,13 @@ static bool index_find(const struct bundle *bundle, uint64_t id, struct bundle_p
     return true;
 }
 
-static void unit_close(struct bundle *bundle)
+/* Numbers of 4 bytes in the index, counted from its beginning. */
+static uint32_t index_word(const struct bundle *bundle, uint64_t number)
 {
-    if (bundle->dwarf)
-        dwarf_end(bundle->dwarf);
-    if (bundle->elf)
-        elf_end(bundle->elf);
-    bundle->dwarf = NULL;
-    bundle->elf = NULL;
+    uint32_t word = 0;
+    if (number < bundle->index->d_size / sizeof word)
+        memcpy(&word, (char *)bundle->index->d_buf + number * sizeof word, sizeof word);
+    return word;
 }
 
 /* The file in memory for one unit. */
@@ -203,23 +230,6 @@ static bool unit_make(struct bundle *bundle, const struct bundle_part *parts)
     bundle->elf = elf_memory((char *)bundle->bytes, end);
     bundle->dwarf = bundle->elf ? dwarf_begin_elf(bundle->elf, DWARF_C_READ, NULL) : NULL;
     return bundle->dwarf;
-}
-
-bool bundle_unit(struct bundle *bundle, uint64_t id, Dwarf_Die *tree)
-{
-    struct bundle_part parts[BUNDLE_KINDS] = {0};
-    Dwarf_CU *cu = NULL;
-    uint8_t type;
-    uint64_t found;
-    unit_close(bundle);
-    if (!bundle->image || !bundle_start(bundle) || !index_find(bundle, id, parts) ||
-        !unit_make(bundle, parts))
-        return false;
-    while (dwarf_get_units(bundle->dwarf, cu, &cu, NULL, &type, tree, NULL) == 0)
-        if (type == DW_UT_split_compile &&
-            dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &found, NULL, NULL) == 0 && found == id)
-            return true;
-    return false;
 }
 
 void bundle_close(struct bundle *bundle)

@@ -7,9 +7,9 @@
 #ifndef SYMBOL_ELF_BUNDLE_H
 #define SYMBOL_ELF_BUNDLE_H
 
-#include "tool/symbol/elf/image.h"
-
 #include <elfutils/libdw.h>
+
+#include "tool/symbol/elf/image.h"
 
 enum bundle_kind {
     BUNDLE_INFO,

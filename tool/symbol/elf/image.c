@@ -16,6 +16,20 @@ enum { SEGMENTS_MAX = 128 };
 static bool image_read(struct image *image);
 static Elf_Scn *section_find(const struct image *image, const char *name, GElf_Shdr *head);
 
+static struct image *file_open(const char *path);
+static bool segments_read(struct image *image);
+static void sections_read(struct image *image);
+static void build_id_read(struct image *image, Elf_Data *notes);
+
+struct image *image_open(const char *path)
+{
+    struct image *image = file_open(path);
+    if (image && image_read(image))
+        return image;
+    image_close(image);
+    return NULL;
+}
+
 /* The file, of which nothing is read yet. */
 static struct image *file_open(const char *path)
 {
@@ -39,13 +53,90 @@ static struct image *file_open(const char *path)
     return NULL;
 }
 
-struct image *image_open(const char *path)
+static bool image_read(struct image *image)
 {
-    struct image *image = file_open(path);
-    if (image && image_read(image))
-        return image;
-    image_close(image);
-    return NULL;
+    GElf_Ehdr head;
+    size_t count;
+    if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &head) ||
+        (head.e_type != ET_EXEC && head.e_type != ET_DYN) || !segments_read(image))
+        return false;
+    image->machine = head.e_machine;
+    image->fixed = head.e_type == ET_EXEC;
+    sections_read(image);
+    if (image->build_id[0] != '\0' || elf_getphdrnum(image->elf, &count) != 0)
+        return true;
+    for (size_t i = 0; i < count && i < SEGMENTS_MAX; i++) { /* there may be no sections */
+        GElf_Phdr part;
+        if (!gelf_getphdr(image->elf, (int)i, &part) || part.p_type != PT_NOTE ||
+            part.p_filesz == 0 || part.p_filesz > 1 << 16)
+            continue;
+        Elf_Data *notes = elf_getdata_rawchunk(image->elf, (int64_t)part.p_offset, part.p_filesz,
+                                               part.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+        if (notes)
+            build_id_read(image, notes);
+    }
+    return true;
+}
+
+static bool segments_read(struct image *image)
+{
+    size_t count;
+    if (elf_getphdrnum(image->elf, &count) != 0)
+        return false;
+    if (count > SEGMENTS_MAX)
+        count = SEGMENTS_MAX;
+    image->segments = calloc(count + 1, sizeof *image->segments);
+    if (!image->segments)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr part;
+        if (!gelf_getphdr(image->elf, (int)i, &part) || part.p_type != PT_LOAD)
+            continue;
+        image->segments[image->segments_count++] = (struct image_segment){
+            part.p_offset, part.p_filesz, part.p_vaddr, part.p_memsz, part.p_flags & PF_X};
+    }
+    return true;
+}
+
+static void sections_read(struct image *image)
+{
+    size_t names;
+    Elf_Scn *section = NULL;
+    GElf_Shdr head;
+    if (elf_getshdrstrndx(image->elf, &names) != 0)
+        return;
+    while ((section = elf_nextscn(image->elf, section)) != NULL) {
+        if (!gelf_getshdr(section, &head))
+            continue;
+        const char *name = elf_strptr(image->elf, names, head.sh_name);
+        if (head.sh_type == SHT_NOTE && image->build_id[0] == '\0') {
+            Elf_Data *notes = elf_getdata(section, NULL);
+            if (notes)
+                build_id_read(image, notes);
+        }
+        image->has_symtab |= head.sh_type == SHT_SYMTAB;
+        image->has_dynsym |= head.sh_type == SHT_DYNSYM;
+        if (!name)
+            continue;
+        image->has_dwarf |= head.sh_type != SHT_NOBITS &&
+                            (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0);
+        image->empty |= head.sh_type == SHT_NOBITS && strcmp(name, ".text") == 0;
+    }
+}
+
+static void build_id_read(struct image *image, Elf_Data *notes)
+{
+    GElf_Nhdr note;
+    size_t name, text;
+    for (size_t at = 0; (at = gelf_getnote(notes, at, &note, &name, &text)) > 0;) {
+        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof "GNU" ||
+            memcmp((char *)notes->d_buf + name, "GNU", sizeof "GNU") != 0 || note.n_descsz == 0 ||
+            note.n_descsz > IMAGE_ID_MAX)
+            continue;
+        for (size_t i = 0; i < note.n_descsz; i++)
+            snprintf(image->build_id + 2 * i, 3, "%02x", ((unsigned char *)notes->d_buf)[text + i]);
+        return;
+    }
 }
 
 struct image *image_bundle(const char *path)
@@ -55,6 +146,21 @@ struct image *image_bundle(const char *path)
     if (image && section_find(image, ".debug_cu_index", &head))
         return image;
     image_close(image);
+    return NULL;
+}
+
+static Elf_Scn *section_find(const struct image *image, const char *name, GElf_Shdr *head)
+{
+    size_t names;
+    Elf_Scn *section = NULL;
+    if (elf_getshdrstrndx(image->elf, &names) != 0)
+        return NULL;
+    while ((section = elf_nextscn(image->elf, section)) != NULL) {
+        const char *text =
+            gelf_getshdr(section, head) ? elf_strptr(image->elf, names, head->sh_name) : NULL;
+        if (text && strcmp(text, name) == 0 && head->sh_type != SHT_NOBITS)
+            return section;
+    }
     return NULL;
 }
 
@@ -110,92 +216,6 @@ void image_close(struct image *image)
     free(image->bytes);
     free(image->path);
     free(image);
-}
-
-static bool segments_read(struct image *image)
-{
-    size_t count;
-    if (elf_getphdrnum(image->elf, &count) != 0)
-        return false;
-    if (count > SEGMENTS_MAX)
-        count = SEGMENTS_MAX;
-    image->segments = calloc(count + 1, sizeof *image->segments);
-    if (!image->segments)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr part;
-        if (!gelf_getphdr(image->elf, (int)i, &part) || part.p_type != PT_LOAD)
-            continue;
-        image->segments[image->segments_count++] = (struct image_segment){
-            part.p_offset, part.p_filesz, part.p_vaddr, part.p_memsz, part.p_flags & PF_X};
-    }
-    return true;
-}
-
-static void build_id_read(struct image *image, Elf_Data *notes)
-{
-    GElf_Nhdr note;
-    size_t name, text;
-    for (size_t at = 0; (at = gelf_getnote(notes, at, &note, &name, &text)) > 0;) {
-        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof "GNU" ||
-            memcmp((char *)notes->d_buf + name, "GNU", sizeof "GNU") != 0 || note.n_descsz == 0 ||
-            note.n_descsz > IMAGE_ID_MAX)
-            continue;
-        for (size_t i = 0; i < note.n_descsz; i++)
-            snprintf(image->build_id + 2 * i, 3, "%02x", ((unsigned char *)notes->d_buf)[text + i]);
-        return;
-    }
-}
-
-static void sections_read(struct image *image)
-{
-    size_t names;
-    Elf_Scn *section = NULL;
-    GElf_Shdr head;
-    if (elf_getshdrstrndx(image->elf, &names) != 0)
-        return;
-    while ((section = elf_nextscn(image->elf, section)) != NULL) {
-        if (!gelf_getshdr(section, &head))
-            continue;
-        const char *name = elf_strptr(image->elf, names, head.sh_name);
-        if (head.sh_type == SHT_NOTE && image->build_id[0] == '\0') {
-            Elf_Data *notes = elf_getdata(section, NULL);
-            if (notes)
-                build_id_read(image, notes);
-        }
-        image->has_symtab |= head.sh_type == SHT_SYMTAB;
-        image->has_dynsym |= head.sh_type == SHT_DYNSYM;
-        if (!name)
-            continue;
-        image->has_dwarf |= head.sh_type != SHT_NOBITS &&
-                            (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0);
-        image->empty |= head.sh_type == SHT_NOBITS && strcmp(name, ".text") == 0;
-    }
-}
-
-static bool image_read(struct image *image)
-{
-    GElf_Ehdr head;
-    size_t count;
-    if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &head) ||
-        (head.e_type != ET_EXEC && head.e_type != ET_DYN) || !segments_read(image))
-        return false;
-    image->machine = head.e_machine;
-    image->fixed = head.e_type == ET_EXEC;
-    sections_read(image);
-    if (image->build_id[0] != '\0' || elf_getphdrnum(image->elf, &count) != 0)
-        return true;
-    for (size_t i = 0; i < count && i < SEGMENTS_MAX; i++) { /* there may be no sections */
-        GElf_Phdr part;
-        if (!gelf_getphdr(image->elf, (int)i, &part) || part.p_type != PT_NOTE ||
-            part.p_filesz == 0 || part.p_filesz > 1 << 16)
-            continue;
-        Elf_Data *notes = elf_getdata_rawchunk(image->elf, (int64_t)part.p_offset, part.p_filesz,
-                                               part.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-        if (notes)
-            build_id_read(image, notes);
-    }
-    return true;
 }
 
 /*
@@ -257,21 +277,6 @@ uint64_t image_offset(const struct image *image, uint64_t own)
             own - image->segments[i].address < image->segments[i].file_size)
             return own - image->segments[i].address + image->segments[i].offset;
     return 0;
-}
-
-static Elf_Scn *section_find(const struct image *image, const char *name, GElf_Shdr *head)
-{
-    size_t names;
-    Elf_Scn *section = NULL;
-    if (elf_getshdrstrndx(image->elf, &names) != 0)
-        return NULL;
-    while ((section = elf_nextscn(image->elf, section)) != NULL) {
-        const char *text =
-            gelf_getshdr(section, head) ? elf_strptr(image->elf, names, head->sh_name) : NULL;
-        if (text && strcmp(text, name) == 0 && head->sh_type != SHT_NOBITS)
-            return section;
-    }
-    return NULL;
 }
 
 bool image_section_head(const struct image *image, const char *name, GElf_Shdr *head, bool *packed)

@@ -18,6 +18,24 @@ struct library {
     __typeof__(lzma_end) *end;
 };
 
+static bool library_open(struct library *library);
+static unsigned char *unpack(const struct library *library, const Elf_Data *data, size_t *size);
+
+struct image *mini_open(const struct image *image)
+{
+    struct library library;
+    size_t size = 0;
+    Elf_Data *data = image_section(image, ".gnu_debugdata", NULL);
+    unsigned char *bytes = data && library_open(&library) ? unpack(&library, data, &size) : NULL;
+    struct image *mini = bytes ? image_memory(image->path, bytes, size) : NULL;
+    if (mini && mini->has_symtab) {
+        mini->partial = true;
+        return mini;
+    }
+    image_close(mini);
+    return NULL;
+}
+
 static bool library_open(struct library *library)
 {
     void *handle = dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
@@ -53,20 +71,5 @@ static unsigned char *unpack(const struct library *library, const Elf_Data *data
     if (state == LZMA_STREAM_END)
         return bytes;
     free(bytes);
-    return NULL;
-}
-
-struct image *mini_open(const struct image *image)
-{
-    struct library library;
-    size_t size = 0;
-    Elf_Data *data = image_section(image, ".gnu_debugdata", NULL);
-    unsigned char *bytes = data && library_open(&library) ? unpack(&library, data, &size) : NULL;
-    struct image *mini = bytes ? image_memory(image->path, bytes, size) : NULL;
-    if (mini && mini->has_symtab) {
-        mini->partial = true;
-        return mini;
-    }
-    image_close(mini);
     return NULL;
 }

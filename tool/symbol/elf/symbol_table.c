@@ -10,48 +10,19 @@
 
 enum { SYMBOLS_MAX = 1 << 26 };
 
-static int symbol_order(const void *left, const void *right)
-{
-    const struct table_symbol *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank > b->rank ? -1 : 1;
-    if (a->size != b->size)
-        return a->size > b->size ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
-static bool symbol_add(struct table *table, size_t *room, const struct table_symbol *symbol)
-{
-    if (!list_reserve(&table->symbols, room, table->count + 1, sizeof *table->symbols))
-        return false;
-    table->symbols[table->count++] = *symbol;
-    return true;
-}
-
 /* A table that grows. */
 struct growing {
     struct table *table;
     size_t room;
 };
 
-static bool symbol_take(void *context, const struct table_symbol *symbol)
-{
-    struct growing *growing = context;
-    return symbol_add(growing->table, &growing->room, symbol);
-}
-
-static bool stub_take(void *context, struct table_symbol *stub)
-{
-    return symbol_take(context, stub);
-}
-
-static bool all_wanted(void *context, uint64_t start)
-{
-    (void)context, (void)start;
-    return true;
-}
+static bool all_wanted(void *context, uint64_t start);
+static bool symbol_take(void *context, const struct table_symbol *symbol);
+static bool symbol_add(struct table *table, size_t *room, const struct table_symbol *symbol);
+static bool stub_take(void *context, struct table_symbol *stub);
+static int symbol_order(const void *left, const void *right);
+static bool in_code(const struct image *image, uint64_t address);
+static uint8_t symbol_rank(const GElf_Sym *symbol, const char *name);
 
 bool table_read(struct table *table, const struct image *image, const struct image *code)
 {
@@ -83,6 +54,43 @@ bool table_read(struct table *table, const struct image *image, const struct ima
     return true;
 }
 
+static bool all_wanted(void *context, uint64_t start)
+{
+    (void)context, (void)start;
+    return true;
+}
+
+static bool symbol_take(void *context, const struct table_symbol *symbol)
+{
+    struct growing *growing = context;
+    return symbol_add(growing->table, &growing->room, symbol);
+}
+
+static bool symbol_add(struct table *table, size_t *room, const struct table_symbol *symbol)
+{
+    if (!list_reserve(&table->symbols, room, table->count + 1, sizeof *table->symbols))
+        return false;
+    table->symbols[table->count++] = *symbol;
+    return true;
+}
+
+static bool stub_take(void *context, struct table_symbol *stub)
+{
+    return symbol_take(context, stub);
+}
+
+static int symbol_order(const void *left, const void *right)
+{
+    const struct table_symbol *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank > b->rank ? -1 : 1;
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
 void table_free(struct table *table)
 {
     free(table->symbols);
@@ -106,28 +114,6 @@ bool table_holds(const struct table *table, const struct table_symbol *symbol, u
 {
     return symbol->size > 0 ? address - symbol->start < symbol->size
                             : !table->exports_only && !symbol->stub;
-}
-
-/* Of several names at one address people know the one with the fewest underscores in front, and a
- * global rather than a weak or a local one. */
-static uint8_t symbol_rank(const GElf_Sym *symbol, const char *name)
-{
-    unsigned bind = GELF_ST_BIND(symbol->st_info);
-    size_t underscores = strncmp(name, "_Z", 2) == 0 ? 0 : strspn(name, "_");
-    return (uint8_t)((GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE) << 5 |
-                     (underscores > 3 ? 0 : 3 - underscores) << 2 |
-                     (bind == STB_GLOBAL ? 2 : bind == STB_WEAK));
-}
-
-static bool in_code(const struct image *image, uint64_t address)
-{
-    for (size_t i = 0; i < image->segments_count; i++) {
-        const struct image_segment *segment = &image->segments[i];
-        if (segment->executable && address >= segment->address &&
-            address - segment->address < segment->size)
-            return true;
-    }
-    return false;
 }
 
 bool table_scan(const struct image *image, uint32_t type, const struct table_scan *scan)
@@ -160,4 +146,26 @@ bool table_scan(const struct image *image, uint32_t type, const struct table_sca
             return false;
     }
     return true;
+}
+
+static bool in_code(const struct image *image, uint64_t address)
+{
+    for (size_t i = 0; i < image->segments_count; i++) {
+        const struct image_segment *segment = &image->segments[i];
+        if (segment->executable && address >= segment->address &&
+            address - segment->address < segment->size)
+            return true;
+    }
+    return false;
+}
+
+/* Of several names at one address people know the one with the fewest underscores in front, and a
+ * global rather than a weak or a local one. */
+static uint8_t symbol_rank(const GElf_Sym *symbol, const char *name)
+{
+    unsigned bind = GELF_ST_BIND(symbol->st_info);
+    size_t underscores = strncmp(name, "_Z", 2) == 0 ? 0 : strspn(name, "_");
+    return (uint8_t)((GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE) << 5 |
+                     (underscores > 3 ? 0 : 3 - underscores) << 2 |
+                     (bind == STB_GLOBAL ? 2 : bind == STB_WEAK));
 }
