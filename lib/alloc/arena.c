@@ -40,7 +40,8 @@ enum {
     CLAIM_SHARE = 4,       /* between them a part of what is open */
     SKIP = 64 << 20, /* how far to move on when something stands in the way; then twice that */
     TABLE_STEP = 256 << 10,
-    LIVE_SLACK = 64, /* bytes: a table of live blocks begins some bytes after its first page does */
+    LIVE_SLACK =
+        2 * LIVE_LINE, /* bytes: a table of live blocks begins a line after its first page */
     HUGE_PAGE = 2 << 20,
     PARTS = 16, /* of the addresses below the window, in which the tables have their places */
     STAGGER = 64 << 10,
@@ -149,7 +150,7 @@ static bool place_try(const struct place *place)
     window_size = place->size;
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         unsigned i = live_table(mark), shift = live_shifts[i];
-        window.live[mark] = (uintptr_t)live[i].start + shift - (base >> shift);
+        window.live[mark] = (uintptr_t)live[i].start + LIVE_LINE + shift - (base >> shift);
     }
     window.kinds = (uint8_t *)kinds.start;
     window.units = (uint32_t *)units.start;

@@ -84,10 +84,15 @@ INLINE unsigned live_shift(uintptr_t table)
     return table & 63;
 }
 
-/* The byte for p in such a table. */
+/* The byte for p in such a table. Two threads that have neighbouring spans never write to one line:
+ * in the table of a byte for 64 bytes a unit is a line, for which `LIVE_BACK` makes up for the low
+ * bits of `table`; in that of a byte for 256 bytes, four units are a line (`size_class.step`), and
+ * with the table's two bytes more, the last 512 bytes of a span are in the line of what follows. */
+enum { LIVE_BACK = 6, LIVE_LINE = 64 };
+
 INLINE uint8_t *live_in(uintptr_t table, const void *p)
 {
-    return (uint8_t *)(table + ((uintptr_t)p >> live_shift(table)));
+    return (uint8_t *)(table + ((uintptr_t)p >> live_shift(table))) - LIVE_BACK;
 }
 
 /* What it holds while the block at p lives. For a multiple of 16 it is never 0, and no other in the

@@ -14,6 +14,23 @@
 #include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
+enum {
+    REACHED_STEP = SPAN_BLOCKS_MAX / 64, /* `span.reached` is counted in this many blocks */
+    LOOK_MOST = 8, /* spans of a list that are looked at for the thread's own */
+    /* Free blocks that may lie in spans of other threads while a thread takes a new one: */
+    APART_BYTES = 4 << 10,  /* this many bytes for each thread, */
+    APART_SHARE = 16,       /* and one in this many of those in use; */
+    APART_FRESH = 32 << 10, /* bytes for each thread that were never in use */
+    APART_THREADS = 64,     /* with more threads than this, all take from all spans */
+};
+
+static bool several; /* threads have been here */
+
+void central_keep_apart(void)
+{
+    store_relaxed(&several, true);
+}
+
 static struct central first_pool[CENTRAL_COUNT] = {
     [0 ... CENTRAL_COUNT - 1] = {.lock = {0, LOCK_CENTRAL}}};
 static struct central *centrals[POOL_MAX] = {first_pool};
@@ -70,13 +87,19 @@ static struct central *home_of(uint16_t home)
     return &load_acquire(&centrals[home >> 8])[home & 255];
 }
 
+static uint32_t *list_of(struct central *central, const struct span *span)
+{
+    return &central->heads[span->taker % CENTRAL_HEADS];
+}
+
 static void list_add(struct central *central, struct span *span)
 {
+    uint32_t *head = list_of(central, span);
     span->prev = 0;
-    span->next = central->head;
-    if (central->head != 0)
-        span_at(central->head)->prev = span_id(span);
-    central->head = span_id(span);
+    span->next = *head;
+    if (*head != 0)
+        span_at(*head)->prev = span_id(span);
+    *head = span_id(span);
 }
 
 static void list_remove(struct central *central, struct span *span)
@@ -84,7 +107,7 @@ static void list_remove(struct central *central, struct span *span)
     if (span->prev != 0)
         span_at(span->prev)->next = span->next;
     else
-        central->head = span->next;
+        *list_of(central, span) = span->next;
     if (span->next != 0)
         span_at(span->next)->prev = span->prev;
 }
@@ -97,11 +120,11 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     const struct size_class *c = &size_classes[class];
     size_t units = (size_t)c->units_least << (spans < 4 ? spans : 4);
     units = units < c->units_most ? units : c->units_most;
-    unsigned blocks = (unsigned)(units * UNIT / c->size);
+    unsigned blocks = sizes_blocks(c, units);
     void *records = NULL;
     if (watched && (records = meta_take(blocks * sizeof(struct record))) == NULL)
         return NULL;
-    struct span *span = pages_take(pages_node(pool), (uint32_t)units, 1);
+    struct span *span = pages_take(pages_node(pool), (uint32_t)units, c->step);
     if (span == NULL) {
         if (records != NULL)
             meta_give(records, blocks * sizeof(struct record));
@@ -110,6 +133,7 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     span->mark = (uint8_t)mark;
     span->kinds = watched ? KIND_RECORDED : 0;
     span->zero = false;
+    span->reached = 0;
     span->home = home_make(pool, watched ? CENTRAL_WATCHED + class : mark);
     span->record = records == NULL ? 0 : meta_id(records);
     span->blocks = span->free = (uint16_t)blocks;
@@ -161,55 +185,105 @@ static void span_take_low(struct span *span, size_t size, void **end, unsigned c
     }
 }
 
-/* The same, highest first. */
-static void span_take_high(struct span *span, size_t size, void **end, unsigned count)
+/* Blocks beyond the farthest that was ever taken: their pages may not be in memory yet. */
+static unsigned span_fresh(const struct span *span)
 {
-    void **stop = end - count;
-    char *last = span_start(span) + (SPAN_BLOCKS_MAX - 1) * size;
-    for (uint64_t *word = span->bits + COUNT_OF(span->bits); end > stop; last -= 64 * size) {
-        uint64_t bits = *--word;
-        while (bits != 0 && end > stop) {
-            unsigned above = (unsigned)__builtin_clzll(bits);
-            *--end = last - above * size;
-            bits &= ~(UINT64_C(1) << 63 >> above);
-        }
-        *word = bits;
-    }
+    unsigned reached = (span->reached + 1u) * REACHED_STEP;
+    return reached < span->blocks ? span->blocks - reached : 0;
 }
 
-/* Takes up to `wanted` blocks of one span; how many. Two threads that take from one span in turn
- * begin at either end of it, so that few lines, of the blocks and of the bytes that say which of
- * them live, are written by both. */
-static unsigned span_take(struct span *span, size_t size, void **end, unsigned wanted)
+/* Takes up to `wanted` blocks of one span, lowest first; how many. */
+static unsigned span_take(struct central *central, struct span *span, unsigned class, void **end,
+                          unsigned wanted)
 {
-    unsigned count = least(wanted, span->free);
+    unsigned count = least(wanted, span->free), fresh = span_fresh(span);
     span->free = (uint16_t)(span->free - count);
-    if (pages_from_high())
-        span_take_high(span, size, end, count);
-    else
-        span_take_low(span, size, end, count);
+    span_take_low(span, class_size(class), end, count);
+    unsigned reached = span_index(span, end[-(int)count], class) / REACHED_STEP;
+    if (reached > span->reached) {
+        span->reached = (uint8_t)(reached & (SPAN_BLOCKS_MAX / REACHED_STEP - 1));
+        central->fresh -= fresh - span_fresh(span);
+    }
     return count;
+}
+
+/* Whether threads have spans of their own. Two threads that take from one span write to the same
+ * lines for as long as they use these blocks: lines of the blocks, and of the bytes that say which
+ * of them live. A great many threads share, as each would keep blocks that it has no use for. */
+static bool is_apart(void)
+{
+    return load_relaxed(&several) && load_relaxed(&pages_threads) <= APART_THREADS;
+}
+
+/* A span with free blocks that the calling thread's side has. */
+static struct span *own_locked(const struct central *central)
+{
+    uint32_t id = central->heads[pages_side % CENTRAL_HEADS];
+    for (int i = 0; id != 0 && i < LOOK_MOST; i++, id = span_at(id)->next)
+        if (span_at(id)->taker == pages_side)
+            return span_at(id);
+    return NULL;
+}
+
+/* One that any side has. If it is mostly free, it is the calling thread's from now on. */
+static struct span *any_locked(struct central *central, bool change)
+{
+    unsigned i = 0;
+    while (i < CENTRAL_HEADS && central->heads[i] == 0)
+        i++;
+    if (i == CENTRAL_HEADS)
+        return NULL;
+    struct span *span = span_at(central->heads[i]);
+    if (change && span->free >= span->blocks / 2) {
+        list_remove(central, span);
+        span->taker = pages_side;
+        list_add(central, span);
+    }
+    return span;
+}
+
+/* Whether spans of other sides have so many free blocks that a thread without one takes from
+ * these. */
+static bool others_have_enough(const struct central *central, size_t size)
+{
+    size_t threads = load_relaxed(&pages_threads) + 1, fresh = central->fresh * size;
+    size_t most = threads * APART_BYTES + central->out * size / APART_SHARE;
+    return central->here * size - fresh > most || fresh > threads * APART_FRESH;
+}
+
+/* A span to take from. NULL: memory is out, or what the caller has is enough and only a span of
+ * others, or a new one, has more. */
+static struct span *span_for(struct central *central, unsigned pool, unsigned mark, bool watched,
+                             bool enough)
+{
+    bool apart = is_apart();
+    struct span *span = apart ? own_locked(central) : any_locked(central, false);
+    if (span != NULL || enough)
+        return span;
+    if (apart && others_have_enough(central, class_size(mark_class(mark))))
+        span = any_locked(central, true);
+    if (span == NULL && (span = span_make(pool, mark, watched, central->spans)) != NULL) {
+        span->taker = apart ? pages_side : 0;
+        central->spans++;
+        central->fresh += span_fresh(span);
+        add_relaxed(&central->here, span->blocks);
+        list_add(central, span);
+    }
+    return span != NULL ? span : any_locked(central, false);
 }
 
 static unsigned take_locked(struct central *central, unsigned pool, unsigned list, void **slots,
                             unsigned wanted)
 {
     bool watched = list >= CENTRAL_WATCHED;
-    unsigned got = 0, mark = watched ? list - CENTRAL_WATCHED : list;
-    size_t size = class_size(mark_class(mark));
+    unsigned got = 0, mark = watched ? list - CENTRAL_WATCHED : list, class = mark_class(mark);
+    size_t size = class_size(class);
     while (got < wanted) {
-        struct span *span = span_at(central->head);
-        if (central->head == 0) {
-            if (got > wanted / 2) /* enough: no new span for a fuller batch */
-                break;
-            span = span_make(pool, mark, watched, central->spans);
-            if (span == NULL)
-                break;
-            central->spans++;
-            add_relaxed(&central->here, span->blocks);
-            list_add(central, span);
-        }
-        got += span_take(span, size, slots + wanted - got, wanted - got);
+        bool enough = got > wanted / 2; /* no new span for a fuller batch */
+        struct span *span = span_for(central, pool, mark, watched, enough);
+        if (span == NULL)
+            break;
+        got += span_take(central, span, class, slots + wanted - got, wanted - got);
         if (span->free == 0)
             list_remove(central, span);
     }
@@ -252,12 +326,14 @@ struct record *central_record(struct span *span, const void *block)
  * there. */
 static void span_emptied(struct central *central, struct span *span)
 {
+    const struct size_class *c = &size_classes[mark_class(span->mark)];
     bool only = span->next == 0 && span->prev == 0;
-    if (only && span->blocks > 1 && span->units == 1)
+    if (only && 2 * c->size <= UNIT && span->units == c->units_least)
         return;
     list_remove(central, span);
     central->spans--;
     add_relaxed(&central->here, -(size_t)span->blocks);
+    central->fresh -= span_fresh(span);
     span_end(span);
 }
 
@@ -361,6 +437,7 @@ static void relist_span(struct central *central, struct span *span)
         here += (unsigned)__builtin_popcountll(span->bits[i]);
     span->free = (uint16_t)here;
     central->spans++;
+    central->fresh += span_fresh(span);
     add_relaxed(&central->here, here);
     add_relaxed(&central->out, span->blocks - here);
     if (here > 0)
@@ -369,7 +446,9 @@ static void relist_span(struct central *central, struct span *span)
 
 static void list_clear(struct central *central)
 {
-    central->head = central->spans = 0;
+    memset(central->heads, 0, sizeof central->heads);
+    central->spans = 0;
+    central->fresh = 0;
     store_relaxed(&central->out, 0);
     store_relaxed(&central->here, 0);
 }

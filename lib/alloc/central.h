@@ -18,12 +18,16 @@
 /* A watched class has a list of its own behind those of the marks. */
 enum { CENTRAL_WATCHED = MARK_COUNT, CENTRAL_COUNT = MARK_COUNT + CLASS_COUNT };
 
+/* Spans with free blocks are in one of several lists, by their `taker`. */
+enum { CENTRAL_HEADS = 4 };
+
 struct central {
     struct lock lock;
-    uint32_t head;   /* spans with free blocks; id */
-    uint32_t spans;  /* of this mark in all */
-    size_t out;      /* blocks that are not here: in bins or with the program */
-    size_t here;     /* free blocks in the spans */
+    uint32_t heads[CENTRAL_HEADS]; /* ids */
+    uint32_t spans;                /* of this mark in all */
+    size_t out;                    /* blocks that are not here: in bins or with the program */
+    size_t here;                   /* free blocks in the spans, */
+    size_t fresh;    /* and those of them that lie beyond what was ever taken, nearly all */
     uint64_t direct; /* blocks that went to the program without a bin, ever */
 };
 
@@ -31,9 +35,11 @@ struct central {
 bool central_busy(unsigned pool, unsigned list);
 /* The lists of a pool stand in a row. NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
-/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first, or highest
- * first where `pages_from_high` says so; how many. 0 when memory is out. `list` is a mark, or
- * CENTRAL_WATCHED + class for blocks whose span has a table of records. */
+/* From now on there are several threads, which had better not take blocks of one span. */
+void central_keep_apart(void);
+/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
+ * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a
+ * table of records. */
 unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wanted);
 /* Blocks of any marks and pools come home. Aborts on one that is home already. */
 void central_give(void *const *slots, unsigned count);

@@ -21,6 +21,7 @@ enum {
     PARKED_MOST = 8,        /* heaps of ended threads kept as they are, */
     PARKED_BYTES = 8 << 10, /* with at most this many bytes in a bin */
     SPREAD_FROM = 128,      /* heaps of live threads; beyond, new threads use all pools */
+    SIDES_YOUNG = 4,        /* of threads without a heap: a span for each would be too many */
     ADOPT_FROM = 64,        /* heaps, before one without a thread is looked for */
 };
 
@@ -34,7 +35,6 @@ static struct heap *all, *unused;
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
 static uint32_t made;                 /* heaps in all */
-static uint32_t alive_count;
 static uint32_t generation = 1;
 static pid_t process; /* whose threads have heaps */
 
@@ -72,7 +72,7 @@ static void adopt_one(void)
         os_thread_gone((pid_t)cursor->tid)) {
         dead = cursor;
         dead->alive = false; /* ours now */
-        store_relaxed(&alive_count, alive_count - 1);
+        store_relaxed(&pages_threads, pages_threads - 1);
     }
     lock_give(&heap_lock);
     if (dead == NULL)
@@ -93,9 +93,22 @@ unsigned heap_pool_here(uint32_t thread)
         if (__atomic_compare_exchange_n(&pages_nodes, &nodes, nodes * 2, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             nodes *= 2;
-    if (load_relaxed(&alive_count) <= SPREAD_FROM)
+    if (load_relaxed(&pages_threads) <= SPREAD_FROM)
         return node;
     return node + thread % (POOL_MAX / nodes) * nodes;
+}
+
+uint32_t heap_side(void)
+{
+    static uint32_t sides;
+    static __thread uint32_t mine; /* and one more */
+    if (unlikely(mine == 0)) {
+        mine = __atomic_add_fetch(&sides, 1, __ATOMIC_RELAXED);
+        if (mine > 1)
+            central_keep_apart();
+        pages_side = (mine - 1) % SIDES_YOUNG;
+    }
+    return mine - 1;
 }
 
 bool heap_parked(unsigned pool)
@@ -168,7 +181,7 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
         heap = meta_take_for_ever(sizeof *heap);
         if (heap == NULL)
             return NULL;
-        heap->side = (uint8_t)(__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % SIDES);
+        __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
         heap->all = load_relaxed(&all);
         while (!__atomic_compare_exchange_n(&all, &heap->all, heap, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED))
@@ -176,6 +189,7 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
     }
     heap->colour = (uint8_t)colour;
     heap->pool = (uint8_t)pool;
+    heap->side = (uint8_t)heap_side();
     store_relaxed(&heap->generation, 0);
     heap->watched = false;
     heap->large_clock = 0;
@@ -203,7 +217,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     heap->part = 1;
     lock_take(&heap_lock);
     store_release(&heap->alive, true);
-    store_relaxed(&alive_count, alive_count + 1);
+    store_relaxed(&pages_threads, pages_threads + 1);
     lock_give(&heap_lock);
     heap_self = heap;
     return heap;
@@ -283,7 +297,7 @@ struct heap *heap_first(void)
 
 uint32_t heap_threads(void)
 {
-    return load_relaxed(&alive_count);
+    return load_relaxed(&pages_threads);
 }
 
 uint32_t heap_count(void)
@@ -332,7 +346,7 @@ static void fold_locked(struct heap *heap)
     store_relaxed(&heap->large.frees, 0);
     store_relaxed(&heap->large.alloc_bytes, 0);
     store_relaxed(&heap->large.free_bytes, 0);
-    store_relaxed(&alive_count, alive_count - heap->alive);
+    store_relaxed(&pages_threads, pages_threads - heap->alive);
     store_release(&heap->alive, false);
 }
 
@@ -431,7 +445,7 @@ void heap_claim(void)
         if (heap == heap_self) {
             heap->tid = lock_self();
         } else {
-            store_relaxed(&alive_count, alive_count - heap->alive);
+            store_relaxed(&pages_threads, pages_threads - heap->alive);
             heap->alive = false; /* ours now */
         }
         heap->inherited = false;

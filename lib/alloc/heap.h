@@ -156,6 +156,9 @@ void heap_init(void);
 struct heap *heap_make(unsigned colour, unsigned pool);
 /* The pool for a new thread: that of its node, or, beyond 128 threads, one of several. */
 unsigned heap_pool_here(uint32_t thread);
+/* The calling thread's side, from its first call on. It decides from which spans blocks are taken
+ * (central.h); a parked heap brings its own. */
+uint32_t heap_side(void);
 /* The calling thread is ending. Its heap is parked with what it has, for the next thread that needs
  * one; or, when enough are, everything goes home. The thread may make another one later. */
 void heap_end(struct heap *heap);

@@ -126,11 +126,13 @@ void large_give(struct span *span)
     held_add(-(uint64_t)large_size(span));
     if (unlikely(span->moved)) {
         __atomic_fetch_sub(&moved_count, 1, __ATOMIC_RELAXED);
+        bool zero;
         span->full = false;
-        if (!renew(span, 0, &span->zero)) {
+        if (!renew(span, 0, &zero)) {
             pages_lose(span);
             return;
         }
+        span->zero = zero;
     }
     pages_give(span);
 }

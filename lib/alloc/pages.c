@@ -25,13 +25,12 @@ enum {
     DIRTY_SHARE = 1,                      /* one more for this many units in use */
     ALONE_UNITS = 256,                    /* runs up to this many units may stay alone, */
     ALONE_MOST = 256,                     /* and at most this many runs do */
-    SHARED_UNITS = 128, /* two threads take short runs from either end of this many clean units, */
-    SHORT_UNITS = 32,   /* short: up to this many units */
 };
 
 BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
 unsigned pages_nodes = 1;
 __thread uint8_t pages_side;
+uint32_t pages_threads;
 static uint32_t returning; /* runs that are SPAN_BUSY */
 static __thread bool returning_here;
 
@@ -331,18 +330,6 @@ static struct span *find_aligned_locked(struct pages *pages, unsigned shelf, uin
     return find_locked(pages, shelf, units + align - 1);
 }
 
-/* How many units of the run to leave free before those that are taken. Runs of threads that grow at
- * the same time would alternate in clean memory, and a line of the tables of live blocks stands for
- * up to 16 KiB: so half of the threads take short runs from the other end of a stretch. What is
- * left in between fits better than the rest of the clean run, so it is used up first. */
-static uint32_t skip_for(const struct span *span, enum span_state state, uint32_t units,
-                         uint32_t align)
-{
-    if (align > 1 || state != SPAN_CLEAN || units > SHORT_UNITS || !pages_from_high())
-        return skip_of(span, align);
-    return (span->units < SHARED_UNITS ? span->units : SHARED_UNITS) - units;
-}
-
 static struct span *find_dirty_locked(struct pages *pages, uint32_t units, uint32_t align)
 {
     struct span *span = NULL;
@@ -365,9 +352,9 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     enum span_state state = span->state;
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_NONE); /* or what is cut off would join it again */
-    uint32_t skip = skip_for(span, state, units, align);
+    uint32_t skip = skip_of(span, align);
     struct span *front = skip == 0 ? NULL : span_take_locked(pages);
-    if (front == NULL && skip_of(span, align) != 0) {
+    if (front == NULL && skip != 0) {
         store_relaxed(&span->state, (uint8_t)state);
         pages_link_locked(pages, span);
         return NULL;
@@ -420,7 +407,7 @@ void pages_give(struct span *span)
     __atomic_thread_fence(__ATOMIC_RELEASE);
     span->kinds = 0;
     span->since_ms = now;
-    span->side = pages_side;
+    span->side = pages_side % SIDES;
     span->alone = !span->zero && span->units <= ALONE_UNITS && pages->alone < ALONE_MOST;
     if (span->alone) {
         store_relaxed(&span->state, SPAN_DIRTY);
@@ -471,7 +458,7 @@ void pages_shorten(struct span *span, uint32_t units)
     bool zero = span->zero;
     span->zero = false;
     span->since_ms = os_now_ms();
-    span->side = pages_side;
+    span->side = pages_side % SIDES;
     cut_locked(pages, span, units, SPAN_DIRTY);
     span->zero = zero;
     span_set_units(span, false);

@@ -48,11 +48,7 @@ INLINE uint8_t pool_of(const struct pages *pages)
     return (uint8_t)(pages - pages_of);
 }
 extern HIDDEN __thread uint8_t pages_side; /* the calling thread's */
-/* Whether the calling thread takes untouched units, and blocks of a span, from the high end. */
-INLINE bool pages_from_high(void)
-{
-    return pages_side % 2 == 1;
-}
+extern HIDDEN uint32_t pages_threads;      /* that have a heap (heap.c) */
 
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
  * SPAN_NONE, `zero` tells whether it reads as zero. NULL when memory is out. */

@@ -5,7 +5,11 @@
 enum {
     SPAN_SMALL_UNITS = 8,   /* spans of small blocks: up to 32 KiB */
     SPAN_MIDDLE_UNITS = 16, /* of middle ones: up to 64 KiB */
-    SPAN_PAGED_UNITS = 32,  /* of whole pages: up to 128 KiB */
+    SPAN_PAGED_UNITS = 32,  /* of larger ones: up to 128 KiB */
+    STEP_UNITS = 4,         /* a line of the coarse table of live blocks (arena.h) */
+    STEP_FROM = 256,        /* bytes: blocks that have their bytes there, */
+    STEP_BELOW = 16 << 10,  /* and several in a line of them */
+    TAIL_BYTES = 512,       /* of a span of such blocks: none begins there (arena.h) */
 };
 
 struct size_class size_classes[CLASS_COUNT];
@@ -32,16 +36,23 @@ static size_t size_of_class(unsigned class)
     return PAGED_MAX + (size_t)(class - CLASS_PAGED_LAST) * UNIT;
 }
 
-/* The length that wastes least at its end; of equals the longest. */
-static unsigned units_for(size_t size)
+unsigned sizes_blocks(const struct size_class *c, size_t units)
 {
-    unsigned longest = size <= SMALL_MAX   ? SPAN_SMALL_UNITS
-                       : size <= PAGED_MAX ? SPAN_MIDDLE_UNITS
-                                           : SPAN_PAGED_UNITS;
+    size_t bytes = units * UNIT, most = bytes / c->size;
+    size_t begin = c->step == 1 ? most : (bytes - TAIL_BYTES - 1) / c->size + 1;
+    return (unsigned)(begin < most ? begin : most);
+}
+
+/* The length that wastes least at its end; of equals the longest. */
+static unsigned units_for(const struct size_class *c)
+{
+    size_t size = c->size, best_waste = 0;
+    unsigned longest = size <= SMALL_MAX    ? SPAN_SMALL_UNITS
+                       : size <= MIDDLE_MAX ? SPAN_MIDDLE_UNITS
+                                            : SPAN_PAGED_UNITS;
     unsigned best = 0;
-    size_t best_waste = 0;
-    for (unsigned units = (unsigned)units_of(size); units <= longest; units++) {
-        size_t bytes = (size_t)units * UNIT, blocks = bytes / size;
+    for (unsigned units = c->units_least; units <= longest; units += c->step) {
+        size_t bytes = (size_t)units * UNIT, blocks = sizes_blocks(c, units);
         if (blocks > SPAN_BLOCKS_MAX)
             break;
         size_t waste = (bytes - blocks * size) * 1024 / bytes; /* in 1/1024 */
@@ -81,8 +92,9 @@ void sizes_init(void)
         c->size = (uint32_t)size_of_class(class);
         uint64_t granules = c->size / GRANULE;
         c->inverse = (uint32_t)(((UINT64_C(1) << 31) + granules - 1) / granules);
-        c->units_least = (uint16_t)units_of(c->size);
-        c->units_most = (uint16_t)units_for(c->size);
+        c->step = c->size < STEP_FROM || c->size >= STEP_BELOW ? 1 : STEP_UNITS;
+        c->units_least = (uint16_t)((units_of(c->size) + c->step - 1) / c->step * c->step);
+        c->units_most = (uint16_t)units_for(c);
     }
     table_fill(size_small_class, COUNT_OF(size_small_class), GRANULE);
     table_fill(size_coarse_class, COUNT_OF(size_coarse_class), (size_t)1 << COARSE_SHIFT);

@@ -63,6 +63,7 @@ struct size_class {
     uint32_t size;
     uint32_t inverse; /* 2^31 / (size in granules), rounded up: division by one multiply */
     uint16_t units_least, units_most; /* of a span of this class */
+    uint16_t step;                    /* its length and its first unit are multiples of this */
 };
 
 extern HIDDEN struct size_class size_classes[CLASS_COUNT];
@@ -77,6 +78,8 @@ struct size_bounds {
 extern HIDDEN struct size_bounds size_bounds[MARK_COUNT];
 
 void sizes_init(void);
+/* How many blocks a span of the class is cut into. */
+unsigned sizes_blocks(const struct size_class *c, size_t units);
 /* How large a block must be so that one with a class fits and is aligned. More than BLOCK_MAX: none
  * is. */
 size_t sizes_room(size_t size, size_t align);

@@ -59,9 +59,11 @@ struct span {
     uint16_t free;   /* and those of them that are here: bits set below */
     uint32_t
         record;    /* watched: the large block's record, or where the table of them is (meta id) */
-    bool zero;     /* free: reads as zero */
-    bool full;     /* every page is in memory: all were written to since the span was last clean */
-    uint16_t home; /* blocks: which list it is in while it has free ones (central.c) */
+    bool zero : 1; /* free: reads as zero */
+    bool full : 1; /* every page is in memory: all were written to since the span was last clean */
+    uint8_t reached : 6; /* blocks: how far any was ever taken (central.c) */
+    uint8_t taker;       /* blocks: side of the threads that take from it first (central.c) */
+    uint16_t home;       /* blocks: which list it is in while it has free ones (central.c) */
     union {
         uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* blocks: 1 = free and here */
         struct {                             /* large: */

@@ -33,6 +33,7 @@ bool young_is(void)
         young.colour = (uint8_t)(young.number % COLOURS);
         young.pool = (uint8_t)heap_pool_here(young.number);
         young.random = young_seed();
+        heap_side();
     }
     if (++young.calls % TICK_EVERY == 0) {
         uint64_t now = os_now_ms();

@@ -111,8 +111,11 @@ static void counters_are_sums_of_spans(size_t out_wanted)
                 here += bits;
                 with_free += bits > 0;
             }
-            for (uint32_t id = central->head; id != 0; id = span_at(id)->next)
-                listed++;
+            for (unsigned head = 0; head < CENTRAL_HEADS; head++)
+                for (uint32_t id = central->heads[head]; id != 0; id = span_at(id)->next) {
+                    assert(span_at(id)->taker % CENTRAL_HEADS == head);
+                    listed++;
+                }
             assert(central->spans == spans && central->here == here && listed == with_free);
             out += central->out;
         }
@@ -122,10 +125,15 @@ static void counters_are_sums_of_spans(size_t out_wanted)
 static void free_spans_go_back(void)
 {
     /* What stays is one short span a list at most. */
-    assert(pages_of[0].used_units <= CENTRAL_COUNT && pages_of[3].used_units <= CENTRAL_COUNT);
-    for (uint32_t id = 1; id < span_count(); id++)
-        if (span_at(id)->state == SPAN_BLOCKS)
-            assert(span_at(id)->units == 1 && span_at(id)->blocks > 1);
+    unsigned kept[2][CENTRAL_COUNT][CENTRAL_HEADS] = {0};
+    for (uint32_t id = 1; id < span_count(); id++) {
+        const struct span *span = span_at(id);
+        if (span->state != SPAN_BLOCKS)
+            continue;
+        const struct size_class *c = &size_classes[mark_class(span->mark)];
+        assert(span->units == c->units_least && 2 * c->size <= UNIT);
+        assert(kept[span->home >> 8 != 0][span->home & 255][span->taker % CENTRAL_HEADS]++ == 0);
+    }
 }
 
 static void recovery_rebuilds_the_same_lists(void)

@@ -284,7 +284,8 @@ static void row_holds(const struct row *row)
            live_mixed.found, block.lines, block.shared, block.found, block_mixed.found, own.lines,
            own.shared);
     assert(own.lines > 0 && own.shared == 0);
-    assert(live.lines > 0 && live.found <= row->live_most && block.found <= row->block_most);
+    assert(live.lines > 0 && live.found <= row->live_most + 0.5 &&
+           block.found <= row->block_most + 0.5);
     assert(live_mixed.found > row->live_most); /* the positive control */
     others_leave_it_alone(row->threads);
     all_end(row, threads);
@@ -307,14 +308,15 @@ static void controls_fail(void)
 
 int main(void)
 {
-    /* Limits: what was counted, and about a third more. In the row of 1,000 slots of up to 1,024
-     * bytes a thread has 1 to 4 lines a class, most of which begin before it asks for more. */
+    /* Limits: what was counted, and a little more. Tiny blocks: two of a span have their bytes in
+     * the line before. Blocks above 1 KiB: a thread takes from spans of others when there are
+     * enough free blocks in them. */
     static const struct row rows[] = {
-        {16, 64, 1000, 2, 60, 2},      {16, 64, 20000, 2, 30, 2},    {64, 256, 1000, 2, 185, 5},
-        {64, 256, 20000, 2, 90, 3},    {8, 1024, 1000, 2, 360, 3},   {8, 1024, 20000, 2, 85, 2},
-        {1024, 8192, 1000, 2, 170, 1}, {16, 64, 1000, 4, 95, 2},     {16, 64, 20000, 4, 72, 2},
-        {64, 256, 1000, 4, 390, 12},   {64, 256, 20000, 4, 140, 4},  {8, 1024, 1000, 4, 520, 5},
-        {8, 1024, 20000, 4, 180, 2},   {1024, 8192, 1000, 4, 320, 1}};
+        {16, 64, 1000, 2, 5, 0},      {16, 64, 20000, 2, 5, 0},    {64, 256, 1000, 2, 0, 0},
+        {64, 256, 20000, 2, 0, 0},    {8, 1024, 1000, 2, 0, 0},    {8, 1024, 20000, 2, 2, 0},
+        {1024, 8192, 1000, 2, 30, 0}, {16, 64, 1000, 4, 5, 0},     {16, 64, 20000, 4, 5, 0},
+        {64, 256, 1000, 4, 2, 0},     {64, 256, 20000, 4, 2, 0},   {8, 1024, 1000, 4, 2, 0},
+        {8, 1024, 20000, 4, 2, 0},    {1024, 8192, 1000, 4, 40, 0}};
     unit_start();
     sem_init(&back, 0, 0);
     controls_fail();

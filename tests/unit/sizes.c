@@ -49,12 +49,34 @@ static unsigned spans_of_a_wrong_length(void)
     unsigned faults = 0;
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         const struct size_class *c = &size_classes[class];
-        size_t least = c->units_least, most = c->units_most;
-        faults += least * UNIT < c->size || (least - 1) * UNIT >= c->size || most < least;
-        faults += most * UNIT / c->size > SPAN_BLOCKS_MAX;
+        size_t least = c->units_least, most = c->units_most, blocks = sizes_blocks(c, most);
+        faults += least * UNIT < c->size || (least - c->step) * UNIT >= c->size || most < least;
+        faults += least % c->step != 0 || most % c->step != 0;
+        faults += blocks > SPAN_BLOCKS_MAX || blocks * c->size > most * UNIT;
         faults += most > 8 && c->size <= SMALL_MAX;
-        faults += most > (c->size <= PAGED_MAX ? 16 : 32);
-        faults += most * UNIT % c->size * 8 > most * UNIT; /* an eighth may be lost at the end */
+        faults += most > (c->size <= MIDDLE_MAX ? 16 : 32);
+        /* A 32nd may be lost at the end. */
+        faults += (most * UNIT - blocks * c->size) * 32 > most * UNIT;
+    }
+    return faults;
+}
+
+/* Whatever begins right behind a span of a class, the bytes that tell which blocks live are in
+ * another line than those of the span. `back` moves the tables. */
+static unsigned spans_that_share_a_line(uintptr_t back)
+{
+    unsigned faults = 0;
+    for (unsigned class = TINY_CLASSES + 1; class < CLASS_COUNT; class ++) {
+        const struct size_class *c = &size_classes[class];
+        uintptr_t table = (UINT64_C(1) << 40) + (c->size < 256 ? 6 : 8);
+        for (size_t units = c->units_least; units <= c->units_most; units += c->step)
+            for (uintptr_t at = 0; at < 16; at += c->step) {
+                char *start = (char *)((UINT64_C(1) << 45) + at * UNIT);
+                char *last = start + (sizes_blocks(c, units) - 1) * (size_t)c->size;
+                uintptr_t byte = (uintptr_t)live_in(table, last) + back;
+                uintptr_t next = (uintptr_t)live_in(table, start + units * UNIT) + back;
+                faults += byte / LIVE_LINE >= next / LIVE_LINE;
+            }
     }
     return faults;
 }
@@ -112,6 +134,7 @@ static void planted_faults_are_found(void)
     size_classes[3].units_most *= 2;
     assert(spans_of_a_wrong_length() > 0);
     size_classes[3].units_most /= 2;
+    assert(spans_that_share_a_line(LIVE_BACK) > 0);
     size_classes[9].inverse--; /* rounded down instead of up */
     assert(bytes_with_a_wrong_index(1) > 0);
     size_classes[9].inverse++;
@@ -123,6 +146,7 @@ int main(void)
     assert(sizes_without_the_smallest_class_that_fits() == 0);
     assert(classes_other_than_promised() == 0);
     assert(spans_of_a_wrong_length() == 0);
+    assert(spans_that_share_a_line(0) == 0);
     assert(bytes_with_a_wrong_index(1) == 0);
     assert(bytes_with_a_wrong_index(UINT32_C(0x7fffff00)) == 0);
     marks_are_distinct_and_know_their_class();

@@ -225,9 +225,11 @@ static void arenas_json(struct report *report)
     number(report, "", "nhbins", CLASS_LAST);
     print_text(key(report, "", "bin"), "[");
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        size_t span = (size_t)size_classes[class].units_least << UNIT_SHIFT;
-        print_format(next(report), "%s{\"size\":%zu,\"nregs\":%zu,\"slab_size\":%zu,\"nshards\":1}",
-                     class == 1 ? "" : ",", class_size(class), span / class_size(class), span);
+        const struct size_class *c = &size_classes[class];
+        size_t span = (size_t)c->units_least << UNIT_SHIFT;
+        print_format(next(report), "%s{\"size\":%zu,\"nregs\":%u,\"slab_size\":%zu,\"nshards\":1}",
+                     class == 1 ? "" : ",", class_size(class), sizes_blocks(c, c->units_least),
+                     span);
     }
     print_text(next(report), "]");
     number(report, "", "nlextents", 0);
