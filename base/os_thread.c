@@ -123,15 +123,31 @@ static bool room_make(struct room *room, size_t stack_size, bool shared)
 
 /* Ids of such threads; a place is 0 if it is free. More than that are not known. */
 static pid_t running[16];
+static struct room rooms[COUNT_OF(running)]; /* for themselves */
 
-static void running_change(pid_t from, pid_t to)
+static void running_change(pid_t from, pid_t to, const struct room *room)
 {
     for (unsigned i = 0; i < COUNT_OF(running); i++) {
         pid_t there = from;
-        if (__atomic_compare_exchange_n(&running[i], &there, to, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
-            return;
+        if (!__atomic_compare_exchange_n(&running[i], &there, to, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED))
+            continue;
+        if (to != 0)
+            rooms[i] = *room;
+        return;
     }
+}
+
+bool os_thread_room(uintptr_t *start, uintptr_t *end)
+{
+    pid_t tid = (pid_t)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    for (unsigned i = 0; i < COUNT_OF(running); i++)
+        if (load_acquire(&running[i]) == tid) {
+            *start = (uintptr_t)rooms[i].map;
+            *end = *start + rooms[i].size;
+            return true;
+        }
+    return false;
 }
 
 bool os_thread_is_ours(pid_t tid)
@@ -147,9 +163,9 @@ static void begin(void *argument)
     struct start *start = argument;
     struct room room = start->room;
     pid_t tid = (pid_t)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
-    running_change(0, tid);
+    running_change(0, tid, &room);
     start->run();
-    running_change(tid, 0);
+    running_change(tid, 0, &room);
     arch_leave(room.map, room.size);
 }
 

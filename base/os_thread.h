@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Finds our thread-local data. Once, before the first start; false: no such thread can be. */
@@ -24,6 +25,9 @@ bool os_thread_prepare(void);
  * which must run with all signals blocked: the new thread inherits that. 0 or a negative errno. */
 int os_thread_start(void (*run)(void), size_t stack_size);
 
+/* The memory that such a thread, or the copy below, runs on, for itself: its stack and data. False:
+ * the calling thread is none. */
+bool os_thread_room(uintptr_t *start, uintptr_t *end);
 /* Whether this is the id of such a thread. */
 bool os_thread_is_ours(pid_t tid);
 /* Starts a copy of the process, which runs `run` alone and ends when that returns: the way of fork

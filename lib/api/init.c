@@ -141,12 +141,14 @@ __attribute__((constructor(101))) static void come_up(void)
 
 __attribute__((destructor)) static void go(void)
 {
+    struct roots_thread here = {0};
+    roots_here(&here);
     attach_end();
     if (load_acquire(&state) != READY)
         return;
     if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
         cold_end();
-    leaks_exit();
+    leaks_exit(&here);
     triggers_exit(NULL);
     dump_recorder_end();
     if (config.stats)

@@ -20,6 +20,7 @@ static uint32_t turn; /* the process that a thread makes one of; another one's: 
 static uint32_t done;
 static struct leak_request request_now;
 static const struct leak_scan *found;
+static const struct roots_thread *exiting; /* the thread that ends the program */
 
 const char leaks_refused[] =
     "the system gave no thread for it, no memory, or no list of mappings; try again";
@@ -56,6 +57,8 @@ static const struct leak_scan *find(const struct leak_request *request)
     uint64_t since_ms = os_now_ms(), before;
     store_relaxed(&done, 0);
     request_now = *request;
+    if (request_now.here == NULL)
+        request_now.here = exiting;
     os_signals_set(UINT64_MAX, &before); /* the helper inherits it */
     bool started = os_thread_prepare() && os_thread_start(helper_run, STACK_SIZE) == 0;
     os_signals_set(before, NULL);
@@ -66,8 +69,9 @@ static const struct leak_scan *find(const struct leak_request *request)
     return load_acquire(&done) == 1 ? found : NULL;
 }
 
-void leaks_exit(void)
+void leaks_exit(const struct roots_thread *here)
 {
+    exiting = here;
     if (!config.leak_at_exit || os_secure())
         return;
     struct leak_request request = leaks_request();

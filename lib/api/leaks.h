@@ -14,7 +14,8 @@ struct leak_request leaks_request(void);
 const struct leak_scan *leaks_find(const struct leak_request *request);
 /* Why there is none, for people. */
 extern const char leaks_refused[];
-/* The program ends. With the option leak.at_exit the result is part of the last snapshot. */
-void leaks_exit(void);
+/* The program ends, by the thread `here`, which stays until then. With the option leak.at_exit the
+ * result is part of the last snapshot. */
+void leaks_exit(const struct roots_thread *here);
 
 #endif

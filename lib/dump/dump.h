@@ -61,6 +61,9 @@ void dump_cause(struct print *out, int error);
 /* Ends the log of blocks (lib/heap/block_log.h) and writes it as JSON. 0 or an errno value; EINVAL
  * if the log is not on. */
 int dump_block_log(const char *path, const char *version, unsigned lg_sample);
+/* The lost blocks of a scan, in gperftools' format. 0 or an errno value, without a message. */
+struct leak_scan;
+int dump_leaks(const char *path, const struct leak_scan *scan);
 uint64_t dumps_written(void);
 uint64_t dumps_failed(void);
 /* Whether a dump could be written to that file: 0 or an errno value. */

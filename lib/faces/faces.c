@@ -6,6 +6,7 @@
 #include "lib/api/api.h"
 #include "lib/faces/gperftools/cpuprofile.h"
 #include "lib/faces/gperftools/gperftools.h"
+#include "lib/faces/gperftools/heap_checker.h"
 #include "lib/faces/gperftools/mmap_profile.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/mimalloc/mimalloc.h"
@@ -41,7 +42,7 @@ void faces_ready(void)
     gperftools_ready();
 }
 
-/* jemalloc's report may end the process, so it comes last. */
+/* The last two may end the process. */
 void faces_exit(void)
 {
     cpuprofile_exit();
@@ -49,6 +50,7 @@ void faces_exit(void)
     notice_exit();
     mimalloc_exit();
     jemalloc_exit();
+    heap_checker_exit();
 }
 
 void faces_loaded(void)

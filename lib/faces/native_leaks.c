@@ -26,7 +26,10 @@ static bool refuse(void);
 EXPORT bool memoir_leaks(struct memoir_leaks *out, size_t size,
                          void (*each)(const struct memoir_leak *leak, void *context), void *context)
 {
+    struct roots_thread here = {0};
+    roots_here(&here);
     struct leak_request request = leaks_request();
+    request.here = &here;
     const struct leak_scan *scan = init_done() ? leaks_find(&request) : NULL;
     if (scan == NULL)
         return refuse();

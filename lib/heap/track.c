@@ -28,8 +28,11 @@ enum { BORN_BITS = 48 };
 static uint64_t lost;
 
 enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
-static __thread uint8_t thread_wish;
-static __thread uint16_t thread_kept; /* scopes that the thread is in */
+enum { KEPT_BITS = 14 };
+static __thread struct {
+    uint16_t wish : 2;
+    uint16_t kept : KEPT_BITS; /* scopes that the thread is in */
+} thread_says;                 /* in two bytes: thread-local memory is scarce */
 static bool any_kept;
 static bool threads_off;
 static bool uncovered; /* some block was not subject to recording */
@@ -59,14 +62,15 @@ static void cover_not(void)
 
 void track_set_thread_active(bool active)
 {
-    thread_wish = active ? THREAD_ON : THREAD_OFF;
+    thread_says.wish = active ? THREAD_ON : THREAD_OFF;
     if (!active)
         cover_not();
 }
 
 bool track_thread_active(void)
 {
-    return thread_wish == THREAD_AS_ALL ? !load_relaxed(&threads_off) : thread_wish == THREAD_ON;
+    return thread_says.wish == THREAD_AS_ALL ? !load_relaxed(&threads_off)
+                                             : thread_says.wish == THREAD_ON;
 }
 
 void track_set_threads_active(bool active)
@@ -83,16 +87,16 @@ bool track_threads_active(void)
 
 bool track_set_thread_kept(int change)
 {
-    if (change < 0 ? thread_kept == 0 : thread_kept == UINT16_MAX)
+    if (change < 0 ? thread_says.kept == 0 : thread_says.kept == (1u << KEPT_BITS) - 1)
         return false;
-    thread_kept = (uint16_t)(thread_kept + change);
+    thread_says.kept = (uint16_t)(thread_says.kept + change) & ((1u << KEPT_BITS) - 1);
     store_relaxed(&any_kept, true);
     return true;
 }
 
 bool track_thread_kept(void)
 {
-    return thread_kept > 0;
+    return thread_says.kept > 0;
 }
 
 static bool is_kept(const struct record *record)
@@ -250,7 +254,9 @@ void track_begin(struct record *record, const struct caller *caller, unsigned cl
     }
     unwind(&recorder->walk, caller, config.heap_depth);
     uint32_t stack = stacks_add(&recorder->walk);
-    uint32_t kind = site_kind(class, usable, rate) | (unlikely(thread_kept > 0) ? SITE_KEPT : 0);
+    uint32_t kind = site_kind(class, usable, rate);
+    if (unlikely(thread_says.kept > 0))
+        kind |= SITE_KEPT;
     uint32_t word = 0, id = site_for(recorder, stack, kind);
     if (id != 0) {
         struct site *site = site_at(id);

@@ -73,6 +73,9 @@ static void scan_make(struct shared *shared)
         stop_release();
         return;
     }
+    for (unsigned i = 0; request_now.here != NULL && i < stop_now.count; i++)
+        if (stop_now.threads[i].tid == request_now.here->tid)
+            stop_now.threads[i] = *request_now.here;
     scan->time_ms = os_now_ms();
     scan->threads = stop_now.count + stop_now.unknown;
     scan->silent = stop_now.silent;
@@ -99,32 +102,22 @@ void leak_last_end(void)
     __atomic_sub_fetch(&readers, 1, __ATOMIC_RELEASE);
 }
 
-static void skip_add(struct roots *roots, const void *start, size_t size)
-{
-    roots->skip[roots->skip_count++] =
-        (struct scan_range){(uintptr_t)start, (uintptr_t)start + size};
-}
-
-/* Sorted by address, as roots.h wants it. */
-static void skip_sort(struct roots *roots)
-{
-    for (unsigned i = 1; i < roots->skip_count; i++)
-        for (unsigned k = i; k > 0 && roots->skip[k].start < roots->skip[k - 1].start; k--) {
-            struct scan_range other = roots->skip[k];
-            roots->skip[k] = roots->skip[k - 1];
-            roots->skip[k - 1] = other;
-        }
-}
-
 static bool scan_here(void)
 {
     const struct leak_request *request = &request_now;
     size_t constants_bytes = CONSTANTS_MAX * sizeof(struct scan_range);
     struct scan_range *constants = os_map(constants_bytes);
     struct scan_rules rules = {
-        .inside = request->inside, .offset_max = request->offset_max, .kept = request->kept};
+        .inside = request->inside,
+        .offset_max = request->offset_max,
+        .kept = request->kept,
+        .base = request->base,
+        .step = request->step,
+    };
     struct roots roots = {.threads = stop_now.threads,
                           .threads_count = stop_now.count,
+                          .without_stacks = request->without_stacks,
+                          .without_globals = request->without_globals,
                           .threads_complete = stop_now.unknown == 0,
                           .mappings = request->mappings || stop_now.unknown > 0};
     struct scan scan;
@@ -134,12 +127,15 @@ static bool scan_here(void)
     rules.constants_count = roots_constants(constants, CONSTANTS_MAX);
     bool good = scan_begin(&scan, &rules, &shared_now->scan.result);
     if (good) {
-        skip_add(&roots, stop_now.threads, stop_now.room);
-        skip_add(&roots, stop_now.places, stop_now.places_room);
-        skip_add(&roots, scan.states, scan.states_bytes);
-        skip_add(&roots, scan.large, scan.large_bytes);
-        skip_add(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
-        skip_sort(&roots);
+        roots_skip(&roots, stop_now.threads, stop_now.room);
+        roots_skip(&roots, stop_now.places, stop_now.places_room);
+        roots_skip(&roots, scan.states, scan.states_bytes);
+        roots_skip(&roots, scan.large, scan.large_bytes);
+        roots_skip(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
+        roots_skip(&roots, constants, constants_bytes);
+        uintptr_t start, end;
+        if (os_thread_room(&start, &end))
+            roots_skip(&roots, (const void *)start, end - start);
         good = roots_scan(&roots, &scan);
         scan_finish(&scan);
         scan_end(&scan);

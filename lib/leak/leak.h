@@ -15,7 +15,12 @@ struct leak_request {
     enum scan_inside inside;
     size_t offset_max; /* for SCAN_INSIDE_OFFSET */
     bool mappings;     /* memory that the program mapped by itself counts as a root */
-    bool (*kept)(const struct record *record); /* as in scan.h */
+    bool without_stacks;  /* stacks, registers and thread-local memory count for nothing, */
+    bool without_globals; /* nor do data segments and mappings */
+    bool (*kept)(const struct record *record); /* as in scan.h, as are these */
+    const struct blocks_base *base;
+    unsigned step;
+    const struct roots_thread *here; /* the thread that asks, or NULL */
 };
 
 struct leak_scan {

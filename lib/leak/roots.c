@@ -41,7 +41,7 @@ static bool is_root(const struct reader *reader, const struct map *map);
 static void scan_mapping(struct reader *reader, const struct map *map);
 static void scan_range(struct reader *reader, uintptr_t start, uintptr_t end);
 
-bool roots_scan(const struct roots *roots, struct scan *scan)
+bool roots_scan(struct roots *roots, struct scan *scan)
 {
     struct maps maps;
     struct map map;
@@ -52,11 +52,14 @@ bool roots_scan(const struct roots *roots, struct scan *scan)
     reader.tps = os_map(points_bytes);
     if (reader.buffer == NULL || reader.sps == NULL || reader.tps == NULL || !maps_open(&maps))
         return false;
+    roots_skip(roots, reader.buffer, BUFFER);
+    roots_skip(roots, reader.sps, points_bytes);
+    roots_skip(roots, reader.tps, points_bytes);
     threads_sort(&reader);
     ended_begin(&reader.ended, roots->threads, roots->threads_count);
     reader.memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
     reader.pagemap = os_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-    for (unsigned i = 0; i < roots->threads_count; i++) {
+    for (unsigned i = 0; i < roots->threads_count && !roots->without_stacks; i++) {
         const uintptr_t *registers = roots->threads[i].registers;
         scan_root(scan, (uintptr_t)registers, (uintptr_t)(registers + ROOTS_REGISTERS));
     }
@@ -79,6 +82,15 @@ bool roots_scan(const struct roots *roots, struct scan *scan)
     os_unmap(reader.sps, points_bytes);
     os_unmap(reader.tps, points_bytes);
     return any;
+}
+
+/* Sorted by address. */
+void roots_skip(struct roots *roots, const void *start, size_t size)
+{
+    unsigned at = roots->skip_count++;
+    for (; at > 0 && roots->skip[at - 1].start > (uintptr_t)start; at--)
+        roots->skip[at] = roots->skip[at - 1];
+    roots->skip[at] = (struct scan_range){(uintptr_t)start, (uintptr_t)start + size};
 }
 
 unsigned roots_constants(struct scan_range *ranges, unsigned max)
@@ -155,10 +167,13 @@ static bool is_root(const struct reader *reader, const struct map *map)
 {
     if (!map->readable || !map->writable || map->shared || arena_owns(map->start))
         return false;
+    if (stack_in(reader, map) != 0 || lowest_in(reader->tps, reader->tps_count, map) != 0)
+        return !reader->roots->without_stacks;
+    if (reader->roots->without_globals)
+        return false;
     if (map->path[0] == '/')
         return strncmp(map->path, "/dev/", 5) != 0 || strncmp(map->path, "/dev/zero", 9) == 0;
-    return reader->roots->mappings || map->path[0] != '\0' || stack_in(reader, map) != 0 ||
-           lowest_in(reader->tps, reader->tps_count, map) != 0;
+    return reader->roots->mappings || map->path[0] != '\0';
 }
 
 /* The first part of [at, end) that counts as a root; false if there is none. The kernel may have

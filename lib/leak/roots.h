@@ -16,6 +16,8 @@
 
 #include <sys/types.h>
 
+#include "base/arch.h"
+#include "base/os.h"
 #include "lib/leak/scan.h"
 
 enum { ROOTS_REGISTERS = 34 };
@@ -28,19 +30,31 @@ struct roots_thread {
     uintptr_t registers[ROOTS_REGISTERS];
 };
 
+/* The calling thread as it is here: at the entry of a call of ours, so that our own frames below,
+ * whose unused parts may hold old pointers, do not count. `here` is all zero. */
+INLINE void roots_here(struct roots_thread *here)
+{
+    arch_registers(here->registers);
+    here->sp = here->registers[ARCH_SP];
+    here->tp = (uintptr_t)__builtin_thread_pointer();
+    here->tid = os_tid();
+}
+
 struct roots {
     const struct roots_thread *threads;
     unsigned threads_count;
     bool threads_complete; /* there are no others */
-    /* Memory that is no root, whatever it holds: the scan's own. Sorted by address. */
-    struct scan_range skip[8];
+    /* Memory that is no root, whatever it holds: the scan's own (`roots_skip`). */
+    struct scan_range skip[16];
     unsigned skip_count;
+    bool without_stacks, without_globals; /* as in leak.h */
     bool mappings; /* also those that are neither of a file, nor a stack or the heap of brk */
 };
 
 /* Scans all of it. False if the list of mappings could not be read: then the verdicts are worth
  * nothing. */
-bool roots_scan(const struct roots *roots, struct scan *scan);
+bool roots_scan(struct roots *roots, struct scan *scan);
+void roots_skip(struct roots *roots, const void *start, size_t size);
 /* Parts of memory that may hold vtables, sorted; how many, at most `max`. */
 unsigned roots_constants(struct scan_range *ranges, unsigned max);
 

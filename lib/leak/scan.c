@@ -15,6 +15,8 @@
  */
 #include "lib/leak/scan.h"
 
+#include <string.h>
+
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 
@@ -30,19 +32,12 @@ enum {
     COUNT_BYTES = sizeof(size_t), /* `new[]` keeps the number of elements before the first */
 };
 
-struct found {
-    uintptr_t start;
-    size_t size;
-};
-
 static bool memory_take(struct scan *scan);
 static void note_large(struct scan *scan);
 static void part_scan(struct scan *scan, struct scan_range part);
 static void waiting_scan(struct scan *scan);
-typedef void visitor(struct scan *scan, const struct found *block);
-static void each_block(struct scan *scan, visitor *visit);
-static void each_block_backwards(struct scan *scan, visitor *visit);
-static visitor visit_kept, visit_possible, visit_reached, visit_lost, visit_leader;
+static blocks_visitor visit_kept, visit_old, visit_possible, visit_reached, visit_lost,
+    visit_leader;
 static void count_owned(struct scan *scan, const struct found *block);
 
 bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_result *result)
@@ -81,14 +76,16 @@ void scan_root_word(struct scan *scan, uintptr_t word)
 void scan_finish(struct scan *scan)
 {
     if (scan->rules.kept != NULL)
-        each_block(scan, visit_kept);
+        blocks_each(visit_kept, scan);
+    if (scan->rules.base != NULL)
+        blocks_each(visit_old, scan);
     scan->phase = PHASE_POSSIBLE;
-    each_block(scan, visit_possible);
-    each_block(scan, visit_reached);
+    blocks_each(visit_possible, scan);
+    blocks_each(visit_reached, scan);
     scan->phase = PHASE_LEAD;
-    each_block(scan, visit_lost);
+    blocks_each(visit_lost, scan);
     scan->phase = PHASE_OWN;
-    each_block_backwards(scan, visit_leader);
+    blocks_each_backwards(visit_leader, scan);
 }
 
 void scan_end(struct scan *scan)
@@ -157,18 +154,13 @@ static void state_set(const struct scan *scan, uintptr_t block, unsigned state)
 
 /* ---- from a word to a block ---- */
 
-static bool is_live(uintptr_t start)
-{
-    return mark_of((const void *)start) != MARK_FREE;
-}
-
 static bool find_inside(const struct scan *scan, uintptr_t word, struct found *block)
 {
     uint32_t unit = unit_of((const void *)word), id = scan->large[unit];
     if (id != 0) {
         const struct span *span = span_at(id);
         *block = (struct found){(uintptr_t)span_start(span), large_size(span)};
-        return is_live(block->start);
+        return block_is_live(block->start);
     }
     const struct span *span = span_at(window.units[unit]);
     if (span->state != SPAN_BLOCKS || unit - span->first >= span->units)
@@ -177,7 +169,7 @@ static bool find_inside(const struct scan *scan, uintptr_t word, struct found *b
     if (index >= span->blocks)
         return false;
     *block = (struct found){(uintptr_t)span_block(span, index, class), class_size(class)};
-    return is_live(block->start);
+    return block_is_live(block->start);
 }
 
 /* Cost: two loads for a pointer to a block's start. `word` is in the window. */
@@ -284,12 +276,27 @@ static void follow(struct scan *scan, uintptr_t word)
         wait_for(scan, &block);
 }
 
+/* Words at any address that is a multiple of the step. */
+static void part_scan_steps(struct scan *scan, struct scan_range part)
+{
+    for (uintptr_t at = part.start; at + sizeof(uintptr_t) <= part.end; at += scan->rules.step) {
+        uintptr_t word;
+        memcpy(&word, (const void *)at, sizeof word);
+        if (unlikely(word - window.base < scan->window_bytes))
+            follow(scan, word);
+    }
+}
+
 /* At most PART_WORDS words. The tables are far apart: all loads of one kind are begun before the
  * first of the next kind waits for them. */
 static void part_scan(struct scan *scan, struct scan_range part)
 {
     uintptr_t words[PART_WORDS];
     unsigned count = 0;
+    if (unlikely(scan->rules.step != 0)) {
+        part_scan_steps(scan, part);
+        return;
+    }
     for (const uintptr_t *at = (const uintptr_t *)part.start; at < (const uintptr_t *)part.end;
          at++) {
         if (likely(*at - window.base >= scan->window_bytes))
@@ -324,77 +331,39 @@ static void waiting_scan(struct scan *scan)
 
 /* ---- verdicts ---- */
 
-static void visit_large(struct scan *scan, const struct span *span, visitor *visit)
-{
-    struct found block = {(uintptr_t)span_start(span), large_size(span)};
-    if (is_live(block.start))
-        visit(scan, &block);
-}
-
-static void visit_one(struct scan *scan, const struct span *span, unsigned index, visitor *visit)
-{
-    unsigned class = mark_class(span->mark);
-    struct found block = {(uintptr_t)span_block(span, index, class), class_size(class)};
-    if (is_live(block.start))
-        visit(scan, &block);
-}
-
-static void each_block(struct scan *scan, visitor *visit)
-{
-    for (uint32_t id = 1; id < span_count(); id++) {
-        const struct span *span = span_at(id);
-        if (span->state == SPAN_LARGE)
-            visit_large(scan, span, visit);
-        else if (span->state == SPAN_BLOCKS)
-            for (unsigned i = 0; i < span->blocks; i++)
-                visit_one(scan, span, i, visit);
-    }
-}
-
-static void each_block_backwards(struct scan *scan, visitor *visit)
-{
-    for (uint32_t id = span_count(); --id > 0;) {
-        const struct span *span = span_at(id);
-        if (span->state == SPAN_LARGE)
-            visit_large(scan, span, visit);
-        else if (span->state == SPAN_BLOCKS)
-            for (unsigned i = span->blocks; i-- > 0;)
-                visit_one(scan, span, i, visit);
-    }
-}
-
 static void from_here(struct scan *scan, const struct found *block)
 {
     wait_for(scan, block);
     waiting_scan(scan);
 }
 
-/* The record of a block that has one. Its site is 0 where memory for it was out. */
-static const struct record *record_of(uintptr_t start)
+static void visit_kept(void *context, const struct found *block)
 {
-    if (mark_of((const void *)start) != MARK_WATCHED)
-        return NULL;
-    struct span *span = span_of((const void *)start);
-    const struct record *record = central_record(span, (const void *)start);
-    return record->site != 0 ? record : NULL;
-}
-
-static void visit_kept(struct scan *scan, const struct found *block)
-{
+    struct scan *scan = context;
     const struct record *record =
-        state_of(scan, block->start) == REACHED ? NULL : record_of(block->start);
+        state_of(scan, block->start) == REACHED ? NULL : block_record(block->start);
     if (record != NULL && scan->rules.kept(record))
         scan_root_word(scan, block->start);
 }
 
-static void visit_possible(struct scan *scan, const struct found *block)
+/* It counts as reached, but what it alone leads to does not. */
+static void visit_old(void *context, const struct found *block)
 {
+    struct scan *scan = context;
+    if (state_of(scan, block->start) != REACHED && blocks_is_old(scan->rules.base, block))
+        state_set(scan, block->start, REACHED);
+}
+
+static void visit_possible(void *context, const struct found *block)
+{
+    struct scan *scan = context;
     if (state_of(scan, block->start) == POSSIBLE)
         from_here(scan, block);
 }
 
-static void visit_lost(struct scan *scan, const struct found *block)
+static void visit_lost(void *context, const struct found *block)
 {
+    struct scan *scan = context;
     if (state_of(scan, block->start) != UNSEEN)
         return;
     state_set(scan, block->start, LEADER);
@@ -440,9 +409,15 @@ static struct scan_row *row_of(struct scan *scan, const struct found *block,
 /* The row that an unreachable block is counted in. */
 static struct scan_row *row_add(struct scan *scan, const struct found *block)
 {
-    const struct record *record = record_of(block->start);
+    const struct record *record = block_record(block->start);
     struct scan_row *row = row_of(scan, block, record);
-    row->requested_bytes += requested_of(record, block);
+    size_t requested = requested_of(record, block);
+    struct scan_result *result = scan->result;
+    if (result->lost_count < SCAN_LOST_MAX)
+        result->lost[result->lost_count] =
+            (struct scan_lost){block->start, requested, record == NULL ? 0 : record->site};
+    result->lost_count++;
+    row->requested_bytes += requested;
     if (row->example == 0 || block->size > row->size) {
         row->example = block->start;
         row->example_word = *(const uintptr_t *)block->start;
@@ -451,8 +426,9 @@ static struct scan_row *row_add(struct scan *scan, const struct found *block)
     return row;
 }
 
-static void visit_reached(struct scan *scan, const struct found *block)
+static void visit_reached(void *context, const struct found *block)
 {
+    struct scan *scan = context;
     struct scan_result *result = scan->result;
     switch (state_of(scan, block->start)) {
     case REACHED:
@@ -473,8 +449,9 @@ static void count_owned(struct scan *scan, const struct found *block)
     sum_add(&scan->leader_row->owned, block->size);
 }
 
-static void visit_leader(struct scan *scan, const struct found *block)
+static void visit_leader(void *context, const struct found *block)
 {
+    struct scan *scan = context;
     if (state_of(scan, block->start) != LEADER)
         return;
     state_set(scan, block->start, REACHED);

@@ -25,8 +25,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-
-struct record; /* lib/alloc/span.h */
+#include "lib/leak/blocks.h"
 
 struct scan_range {
     uintptr_t start, end;
@@ -47,6 +46,10 @@ struct scan_rules {
     unsigned constants_count;
     /* Blocks with such a record are no leaks, nor is what they lead to. NULL: there are none. */
     bool (*kept)(const struct record *record);
+    /* Blocks that were there before are no leaks, but lead to none that is in use. NULL: all count.
+     */
+    const struct blocks_base *base;
+    unsigned step; /* bytes from one word that may be a pointer to the next; 0: a word */
 };
 
 struct scan_sum {
@@ -66,6 +69,14 @@ struct scan_row {
     uintptr_t example_word; /* its first word */
 };
 
+/* One that is not reachable. */
+struct scan_lost {
+    uintptr_t start;
+    size_t requested;
+    uint32_t site;
+};
+
+enum { SCAN_LOST_MAX = 1 << 16 }; /* listed one by one */
 enum { SCAN_ROWS = 1 << 14 }; /* rows of a result; the last one takes what finds no room */
 
 struct scan_result {
@@ -73,6 +84,8 @@ struct scan_result {
     uint64_t root_bytes; /* looked at */
     bool complete;       /* false: memory was out */
     struct scan_row rows[SCAN_ROWS];
+    uint64_t lost_count; /* may be more than are listed */
+    struct scan_lost lost[SCAN_LOST_MAX];
 };
 
 struct scan {

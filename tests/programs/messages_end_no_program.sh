@@ -55,7 +55,7 @@ for kind in pipe socket file; do
         code=$?
         [ $code -eq 0 ] || fail "$kind, $options: exit code $code"
     done
-    HEAPCHECK=normal ./broken $kind "$MEMOIR_LIB" ./target
+    CPUPROFILE_REALTIME=1 ./broken $kind "$MEMOIR_LIB" ./target
     code=$?
     [ $code -eq 0 ] || fail "$kind, a variable that is not served: exit code $code"
     (ulimit -c 0; ./broken $kind "$MEMOIR_LIB" ./target writes) 2>/dev/null

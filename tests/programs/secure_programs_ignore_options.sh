@@ -66,7 +66,7 @@ for way in linked static; do
         grep -q '^secure 1 rate 524288$' "$place/out" || fail "$way, capability: $(cat "$place/out")"
         [ ! -s "$place/errors" ] || fail "$way, capability: said $(head -n 1 "$place/errors")"
     fi
-    unset MALLOC_CONF HEAPPROFILE MALLOCSTATS
+    unset MALLOC_CONF HEAPPROFILE MALLOCSTATS CPUPROFILE HEAPCHECK
 done
 [ ! -e "$place/profile.0001.heap" ] || fail "a secure program wrote a profile"
 finish

@@ -18,6 +18,7 @@
 #include "base/recorder_file.h"
 #include "lib/api/api.h"
 #include "lib/dump/dump.h"
+#include "lib/faces/gperftools/heap_checker.h"
 #include "lib/faces/gperftools/mmap_profile.h"
 #include "lib/faces/notice.h"
 #include "lib/heap/observer.h"
@@ -48,10 +49,11 @@ void gperftools_init(void)
         config.cache_total = settings->cache_bytes;
     if (settings->limit_bytes != 0)
         config.limit = settings->limit_bytes;
+    heap_checker_init();
     if (settings->prefix != NULL) {
         config.heap = true;
         config.heap_rate = 0;
-    } else if (settings->sample_bytes != 0) {
+    } else if (settings->sample_bytes != 0 && !heap_checker_is_wanted()) {
         config.heap = true;
         config.heap_rate = settings->sample_bytes;
     }
@@ -129,6 +131,7 @@ void gperftools_before_main(void)
 {
     static char entry[] = "HEAPPROFILE_USE_PID=1";
     const struct gperftools_settings *settings = &gperftools_settings;
+    heap_checker_before_main();
     if (!load_relaxed(&running))
         return;
     say("Starting tracking the heap\n");
@@ -146,6 +149,7 @@ void gperftools_before_main(void)
 void gperftools_disown(void)
 {
     gperftools_settings.stats_level = 0;
+    heap_checker_disown();
     if (load_relaxed(&running)) {
         store_relaxed(&running, 0);
         set_triggers(false);
@@ -173,8 +177,10 @@ EXPORT void HeapProfilerStart(const char *prefix)
     say("Starting tracking the heap\n");
     sampled_before = control_active();
     rate_before = control_rate();
-    control_reset();
-    control_start(SAMPLER_EXACT);
+    if (!heap_checker_is_active()) { /* which needs what was recorded, and records all */
+        control_reset();
+        control_start(SAMPLER_EXACT);
+    }
     set_triggers(true);
 }
 
@@ -185,6 +191,8 @@ EXPORT void HeapProfilerStop(void)
         !__atomic_compare_exchange_n(&running, &yes, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     set_triggers(false);
+    if (heap_checker_is_active())
+        return;
     control_set_rate(rate_before);
     if (!sampled_before)
         control_stop();

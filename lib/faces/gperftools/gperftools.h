@@ -30,6 +30,9 @@ void gperftools_settings_read(void);
 /* The delay until free memory goes back that stands for a rate of gperftools' from 0 to 10, in
  * thousandths: 1 is our own delay, 10 a tenth of it, 0 never. */
 uint64_t gperftools_delay_ms(uint64_t rate);
+/* The value of a variable of gperftools', or `initial` if it is not set. */
+bool gperftools_flag(const char *name, bool initial);
+int64_t gperftools_number(const char *name, int64_t initial);
 /* Removes the files of an earlier run: PREFIX.*.heap, or PREFIX_PID.*.heap if `pid` is not 0. */
 void gperftools_cleanup(const char *prefix, int pid);
 

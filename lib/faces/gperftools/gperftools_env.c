@@ -11,8 +11,6 @@
 
 struct gperftools_settings gperftools_settings;
 
-static bool flag(const char *name, bool initial);
-static int64_t number(const char *name, int64_t initial);
 static uint64_t positive(const char *name, int64_t initial);
 static uint64_t delay_ms(void);
 
@@ -34,12 +32,12 @@ void gperftools_settings_read(void)
     settings->signal = signal > 64 ? 0 : (unsigned)signal;
     const char *given = environment_get("HEAPPROFILESIGNAL");
     settings->signal_wrong = settings->signal == 0 && given != NULL && *given != '\0';
-    settings->use_pid = flag("HEAPPROFILE_USE_PID", false);
-    settings->cleanup = flag("HEAP_PROFILE_CLEANUP", true);
-    settings->only_mmap = flag("HEAP_PROFILE_ONLY_MMAP", false);
-    settings->mmap = settings->only_mmap || flag("HEAP_PROFILE_MMAP", false);
-    settings->mmap_log = flag("HEAP_PROFILE_MMAP_LOG", false);
-    settings->quiet = number("PERFTOOLS_VERBOSE", 0) < 0;
+    settings->use_pid = gperftools_flag("HEAPPROFILE_USE_PID", false);
+    settings->cleanup = gperftools_flag("HEAP_PROFILE_CLEANUP", true);
+    settings->only_mmap = gperftools_flag("HEAP_PROFILE_ONLY_MMAP", false);
+    settings->mmap = settings->only_mmap || gperftools_flag("HEAP_PROFILE_MMAP", false);
+    settings->mmap_log = gperftools_flag("HEAP_PROFILE_MMAP_LOG", false);
+    settings->quiet = gperftools_number("PERFTOOLS_VERBOSE", 0) < 0;
     if (environment_get("MALLOCSTATS") != NULL) {
         uint64_t level = positive("MALLOCSTATS", 1);
         settings->stats_level = level < 1 ? 1 : level > 2 ? 2 : (unsigned)level;
@@ -47,13 +45,13 @@ void gperftools_settings_read(void)
 }
 
 /* Set to an empty value counts as yes. */
-static bool flag(const char *name, bool initial)
+bool gperftools_flag(const char *name, bool initial)
 {
     const char *value = environment_get(name);
     return value == NULL ? initial : *value == '\0' || strchr("tTyY1", *value) != NULL;
 }
 
-static int64_t number(const char *name, int64_t initial)
+int64_t gperftools_number(const char *name, int64_t initial)
 {
     const char *value = environment_get(name);
     if (value == NULL)
@@ -73,7 +71,7 @@ static int64_t number(const char *name, int64_t initial)
 
 static uint64_t positive(const char *name, int64_t initial)
 {
-    int64_t value = number(name, initial);
+    int64_t value = gperftools_number(name, initial);
     return value < 0 ? 0 : (uint64_t)value;
 }
 
@@ -104,9 +102,9 @@ uint64_t gperftools_delay_ms(uint64_t rate)
 static uint64_t delay_ms(void)
 {
     const char *rate = environment_get("TCMALLOC_RELEASE_RATE");
-    if (flag("TCMALLOC_DISABLE_MEMORY_RELEASE", false))
+    if (gperftools_flag("TCMALLOC_DISABLE_MEMORY_RELEASE", false))
         return config_never;
-    if (flag("TCMALLOC_AGGRESSIVE_DECOMMIT", false))
+    if (gperftools_flag("TCMALLOC_AGGRESSIVE_DECOMMIT", false))
         return 0;
     return rate == NULL ? config.return_delay_ms : gperftools_delay_ms(thousandths(rate));
 }

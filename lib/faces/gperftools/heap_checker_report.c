@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What gperftools' leak checker prints about leaks, and its file. No names: no other program is
+ * started to find them, and pprof reads the file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/dump/dump.h"
+#include "lib/faces/gperftools/heap_checker.h"
+#include "lib/heap/observer.h"
+#include "lib/watch/watch.h"
+
+/* Lost blocks of one stack. */
+struct leak {
+    uint32_t stack;
+    uint64_t bytes, objects;
+};
+
+static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result);
+static void leaks_print(const struct leak *leaks, unsigned count);
+static void file_name(const char *name, char *path, size_t size);
+static void program_name(char *name, size_t size);
+
+void heap_checker_report(const char *name, const struct leak_scan *scan,
+                         const struct heap_checker_sums *sums)
+{
+    char path[DUMP_NAME_SIZE], program[256];
+    size_t room = SCAN_ROWS * sizeof(struct leak);
+    struct leak *leaks = os_map(room);
+    heap_checker_say(false, "Leak check %s detected leaks of %lu bytes in %lu objects\n", name,
+                     (unsigned long)sums->bytes, (unsigned long)sums->objects);
+    if (leaks != NULL) {
+        leaks_print(leaks, leaks_gather(leaks, &scan->result));
+        os_unmap(leaks, room);
+    }
+    if (heap_checker_settings.identify_leaks)
+        for (unsigned i = 0; i < scan->result.lost_count && i < SCAN_LOST_MAX; i++)
+            heap_checker_say(false, "leaked %zu byte object 0x%lx\n",
+                             scan->result.lost[i].requested,
+                             (unsigned long)scan->result.lost[i].start);
+    file_name(name, path, sizeof path);
+    if (dump_leaks(path, scan) != 0) {
+        heap_checker_say(false, "Failed dumping filtered heap profile to %s\n", path);
+        heap_checker_say(false, "Could not write pprof profile to %s\n", path);
+    }
+    program_name(program, sizeof program);
+    heap_checker_say(false,
+                     "\n\nIf the preceding stack traces are not enough to find the leaks, try "
+                     "running THIS shell command:\n\npprof %s \"%s\" --inuse_objects --lines "
+                     "--heapcheck  --edgefraction=1e-10 --nodefraction=1e-10 --gv\n\n",
+                     program, path);
+    heap_checker_say(false, "If you are still puzzled about why the leaks are there, try rerunning "
+                            "this program with HEAP_CHECK_TEST_POINTER_ALIGNMENT=1 and/or with "
+                            "HEAP_CHECK_MAX_POINTER_OFFSET=-1\n");
+    heap_checker_say(false, "If the leak report occurs in a small fraction of runs, try running "
+                            "with TCMALLOC_MAX_FREE_QUEUE_SIZE of few hundred MB or with "
+                            "TCMALLOC_RECLAIM_MEMORY=false, it might help find leaks more "
+                            "repeatably\n");
+}
+
+/* By stack first, so that the rows of a stack, one a size and thread, are side by side. */
+static bool is_before(const struct leak *a, const struct leak *b, bool by_stack)
+{
+    return by_stack || a->bytes == b->bytes ? a->stack < b->stack : a->bytes > b->bytes;
+}
+
+static void leaks_sort(struct leak *leaks, unsigned count, bool by_stack)
+{
+    for (unsigned gap = count / 2; gap > 0; gap /= 2)
+        for (unsigned i = gap; i < count; i++) {
+            struct leak leak = leaks[i];
+            unsigned at = i;
+            for (; at >= gap && is_before(&leak, &leaks[at - gap], by_stack); at -= gap)
+                leaks[at] = leaks[at - gap];
+            leaks[at] = leak;
+        }
+}
+
+static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result)
+{
+    unsigned count = 0, stacks = 0;
+    for (unsigned i = 0; i < SCAN_ROWS; i++) {
+        const struct scan_row *row = &result->rows[i];
+        if (row->used)
+            leaks[count++] = (struct leak){
+                track_stack(row->site), row->requested_bytes,
+                row->definite.blocks + row->indirect.blocks + row->possible.blocks};
+    }
+    leaks_sort(leaks, count, true);
+    for (unsigned i = 0; i < count; i++)
+        if (stacks > 0 && leaks[stacks - 1].stack == leaks[i].stack) {
+            leaks[stacks - 1].bytes += leaks[i].bytes;
+            leaks[stacks - 1].objects += leaks[i].objects;
+        } else {
+            leaks[stacks++] = leaks[i];
+        }
+    leaks_sort(leaks, stacks, false);
+    return stacks;
+}
+
+static void leaks_print(const struct leak *leaks, unsigned count)
+{
+    unsigned most = heap_checker_settings.leaks_max;
+    heap_checker_say(false, "The %u largest leaks:\n", count < most ? count : most);
+    for (unsigned i = 0; i < count && i < most; i++) {
+        heap_checker_say(false, "Leak of %lu bytes in %lu objects allocated from:\n",
+                         (unsigned long)leaks[i].bytes, (unsigned long)leaks[i].objects);
+        for (uint32_t node = leaks[i].stack; node > STACK_OTHER;) {
+            uintptr_t pc = 0;
+            stacks_node(node, &node, &pc);
+            heap_checker_say(false, "\t@ %lx \n", (unsigned long)pc);
+        }
+    }
+    if (count > most)
+        heap_checker_say(false, "Skipping leaks numbered %u..%u\n", most, count - 1);
+}
+
+static void file_name(const char *name, char *path, size_t size)
+{
+    struct print text;
+    print_start(&text, path, size);
+    print_format(&text, "%s/%s.%d.%s-end.heap", heap_checker_settings.folder,
+                 program_invocation_short_name, (int)os_pid(), name);
+    print_string(&text);
+}
+
+/* As the program was called. */
+static void program_name(char *name, size_t size)
+{
+    int fd = os_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+    ssize_t got = fd < 0 ? 0 : os_read(fd, name, size - 1);
+    if (fd >= 0)
+        os_close(fd);
+    name[got < 0 ? 0 : got] = '\0';
+}
