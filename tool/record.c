@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/record.h. */
+/*
+ * See tool/record.h. A recording goes through three hands: run makes its folder, the library fills
+ * it, and run, or recover after it, keeps one file of it and says what was found. A file is copied
+ * to its place before its folder goes, so that a kill at any point leaves one of the two. Names
+ * tell the program, the time of its end, its pid and its peak.
+ */
 #include "tool/record.h"
 
 #include <ctype.h>

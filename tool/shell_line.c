@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/shell_line.h. */
+/*
+ * See tool/shell_line.h. libedit is opened when a shell starts and is never linked: a command
+ * without a shell must not need it. Completion knows verbs, the flags of the verb in the line, and
+ * names of functions of the loaded profile.
+ */
 #include "tool/shell_line.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs that ask one question of a profile, or of two: diff, leaks, churn, sizes, ... */
+/*
+ * The verbs that ask one question of a profile, or of two: diff, leaks, churn, sizes, threads,
+ * time. Each is a row of what session_ask needs: which metric and moment the question is about
+ * where the user did not say, which report answers it, and what to do next. None of them reads a
+ * file itself.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs that are a profile, a view and one report: top, peak, ... */
+/*
+ * The verbs that are a profile, a view and one report: top, peak, tree, traces, peek, list and
+ * report as text. Each says what its answer is made of (a `struct answer`); session_ask does the
+ * rest in five steps. A `_next` function proposes the following command by what the answer shows.
+ */
 #include <stdlib.h>
 #include <string.h>
 

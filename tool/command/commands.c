@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The command table as data. */
+/*
+ * The command table as data. commands.def is included several times, each time for other columns:
+ * ids of flags, the rows that help, man pages and completion print, and the functions of verbs. A
+ * verb or flag that is missing in one place is a compile error, not a wrong answer.
+ *
+ * Unknown words are answered with the nearest name; what other tools call a verb (`flamegraph`,
+ * `summary`) is in a table here.
+ */
 #include "tool/command/commands.h"
 
 #include <string.h>

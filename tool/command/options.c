@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* `memoir options`: config.def for people, as text, Markdown, JSON and (man.c) roff. */
+/*
+ * `memoir options`: config.def for people, as text, Markdown, JSON and (man.c) roff.
+ * docs/OPTIONS.md and the man page are this output, and tests/golden/options.sh fails when they
+ * differ, so that the documentation of an option is its row and nothing else.
+ */
 #include "tool/command/options.h"
 
 #include <stdio.h>

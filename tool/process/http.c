@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/process/http.h. */
+/*
+ * See tool/process/http.h. A URL may name a server, a page that lists profiles, or a profile; pages
+ * that only list are noticed by what they answer, and the profile below them is asked for.
+ * Everything goes into a file that nobody else sees, never into memory: a server may send more than
+ * there is. What a server answers instead of a profile is the message that the user gets.
+ */
 #include "tool/process/http.h"
 
 #include <curl/curl.h>

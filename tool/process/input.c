@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/process/input.h. */
+/*
+ * See tool/process/input.h. A word is a process's number, a URL or a file. Several inputs add up,
+ * except dumps of one run, each of which has all that is live: they are moments of one profile.
+ * They are recognised by what they say of their process, or by names that differ in a number only,
+ * which takes a look at the next input before the present one is done.
+ */
 #include "tool/process/input.h"
 
 #include <ctype.h>

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/process/proc.h. Whatever can't be read is taken for the likelier case. */
+/*
+ * See tool/process/proc.h. Everything here is read from /proc and may be gone a moment later, or
+ * hidden (hidepid, another user's process, a container without /proc): whatever can't be read is
+ * taken for the likelier case, and the request itself, later, is what decides. Numbers of users and
+ * processes are translated into the namespaces of the process, since the library answers with its
+ * own.
+ */
 #include "tool/process/proc.h"
 
 #include <dirent.h>

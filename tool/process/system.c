@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/process/system.h. */
+/*
+ * See tool/process/system.h. Each setting is one function: it reads the value, says what it means
+ * for this heap, and names the command that changes it and the one that restores it. A setting that
+ * can't be read (a container, another kernel) is said to be so, not guessed.
+ */
 #include "tool/process/system.h"
 
 #include <limits.h>

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/model.h. */
+/*
+ * See tool/profile/model.h. Whatever has a number is found again by its bytes (tool/memory/map.h):
+ * the list is the truth, the map an index that can be thrown away and made again.
+ *
+ * Stacks are packed, seven bits a byte, because files have a million of them; profile_frames_of
+ * unpacks one into one of two buffers, in turns, so that a caller can hold two. Mappings are kept
+ * in the order of their addresses beside the list, since every address asks for its own.
+ */
 #include "tool/profile/model.h"
 
 #include <stdarg.h>

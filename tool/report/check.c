@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/check.h. */
+/*
+ * See tool/report/check.h. All limits are judged by one function, whatever they are about: it gets
+ * a value, its noise and what may be unseen, and answers passed, failed or inconclusive. A budget's
+ * value is the sum over the stacks that fit its pattern.
+ */
 #include "tool/report/check.h"
 
 #include <math.h>

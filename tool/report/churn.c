@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/churn.h. */
+/*
+ * See tool/report/churn.h. Ages come as counts in classes that are four times as wide each; the
+ * median is read off between them on a logarithmic scale, which is as exact as the classes are.
+ * Sites whose blocks have not ended are left out: nothing is known of their age.
+ */
 #include "tool/report/churn.h"
 
 #include <math.h>

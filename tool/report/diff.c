@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/diff.h. */
+/*
+ * See tool/report/diff.h. Sites are put together by function: equal ones first, then those whose
+ * lines have moved; what is left is new or gone. How far a change must exceed the noise grows with
+ * the number of sites, because among a thousand equal ones some would differ by chance.
+ */
 #include "tool/report/diff.h"
 
 #include <math.h>

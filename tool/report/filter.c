@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The filters of a view, made ready: patterns with their memos, and what labels must be like. */
+/*
+ * The filters of a view, made ready: patterns with their memos, and what labels must be like. A
+ * pattern is matched against each distinct string once and remembered by the string's number: a
+ * profile has a million frames and a few thousand names. Filters on labels are remembered by label
+ * set in the same way.
+ */
 #include "tool/report/maker.h"
 
 #include <ctype.h>

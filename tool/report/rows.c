@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/view.h: rows and edges, sums over the stacks of a view. */
+/*
+ * See tool/report/view.h: rows and edges, sums over the stacks of a view. `self` is what a frame
+ * has as the leaf, `total` what it has anywhere on a stack, counted once a stack, however often a
+ * function calls itself: `seen` remembers the last stack that counted. Equal rows are in the order
+ * of their names, so that output never depends on the order of a hash map.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/spread.h. */
+/*
+ * See tool/report/spread.h. Classes are made once for a profile, from its counted totals; samples
+ * then find theirs by size. What is kept for a site is the sums that the formula needs, which add
+ * up over stacks; the variance is worked out when a row is shown.
+ */
 #include "tool/report/spread.h"
 
 #include <math.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/table.h. */
+/*
+ * See tool/report/table.h. The width is shared out in one place: numbers first, then the site,
+ * which is shortened inside of template arguments before anything else goes; columns that help
+ * least are dropped on narrow terminals. JSON and CSV get the same values with all digits, by the
+ * functions at the end.
+ */
 #include "tool/report/table.h"
 
 #include <math.h>

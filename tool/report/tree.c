@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/tree.h. */
+/*
+ * See tool/report/tree.h. Two ways through one order: `tree_make` keeps the nodes above a limit,
+ * for people; `tree_walk` visits all of them and keeps only the way down to the present one, for
+ * JSON, whose size must not become memory.
+ */
 #include "tool/report/tree.h"
 
 #include <stdlib.h>

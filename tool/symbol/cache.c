@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/cache.h. Nothing in a file is believed: it may be cut or anybody's. */
+/*
+ * See tool/symbol/cache.h. Nothing in a file is believed: it may be cut or written by another user.
+ * A checksum covers all that follows the head, and numbers must stay within their tables; a file
+ * that fails is written anew. The file's name is the build id, or a hash of the path; its head has
+ * a hash of the version, the options and the files that answered.
+ */
 #include "tool/symbol/cache.h"
 
 #include <dirent.h>

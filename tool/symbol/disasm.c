@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/disasm.h. */
+/*
+ * See tool/symbol/disasm.h. Intel's syntax is written from capstone's operands; AT&T's is mended
+ * where capstone and objdump differ, since people compare the two and old commands print objdump's.
+ */
 #include "tool/symbol/disasm.h"
 
 #include <capstone/capstone.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/dwarf_tree.h. Every step is checked against the end of the unit. */
+/*
+ * See tool/symbol/dwarf_tree.h. Every step is checked against the end of the unit. An entry whose
+ * attributes all have a fixed size is stepped over by one addition, which is most of them. Shapes
+ * are read with libdw, whose count of attributes is wrong for one form: they are asked for until
+ * there is no more.
+ */
 #include "tool/symbol/dwarf_tree.h"
 
 #include <dwarf.h>

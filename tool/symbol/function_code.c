@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine code of functions, as the symbol table knows them: see symbol_codes. */
+/*
+ * The machine code of functions, as the symbol table knows them: see symbol_codes. A function is
+ * taken whole, from its symbol to its end, since a disassembly of parts would begin in the middle
+ * of instructions. Lines come from DWARF in one pass over the function; texts move while they are
+ * collected, so that places in them are kept as distances until the end.
+ */
 #include "tool/symbol/function_code.h"
 
 #include <stdio.h>

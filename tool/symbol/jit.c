@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/jit.h. /tmp is everybody's: a file there is text that is not believed. */
+/*
+ * See tool/symbol/jit.h. /tmp belongs to everybody: a file there is text that is not believed, and
+ * counts only if it was written while the process ran, since process numbers are used again. In a
+ * container the file has the inner pid in its name and lies below the process's own root.
+ */
 #include "tool/symbol/jit.h"
 
 #include <fcntl.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/module.h. */
+/*
+ * See tool/symbol/module.h. Names are asked for in this order, and each source only for what the
+ * ones before left open: the cache, DWARF (of the file or of its debug file), the symbol table.
+ * Where all of them fail, the nearest exported symbol is a name that is marked as a guess.
+ */
 #include "tool/symbol/module.h"
 
 #include <stdio.h>

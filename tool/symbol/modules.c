@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/modules.h. */
+/*
+ * See tool/symbol/modules.h. Locations are sorted by the file that is mapped there, so that each
+ * file is opened once and asked for all its addresses in one pass: opening is what costs. Mappings
+ * with one path and one build id are one module.
+ */
 #include "tool/symbol/modules.h"
 
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/qualify.h. */
+/*
+ * See tool/symbol/qualify.h. One pass over a unit notes where namespaces and classes begin and end,
+ * in the order of the file; the innermost one around an entry is found by bisection. Units are read
+ * when the first name of theirs is asked for, which most are not.
+ */
 #include "tool/symbol/qualify.h"
 
 #include <dwarf.h>

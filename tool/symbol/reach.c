@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/reach.h. Every step is checked against the end of the bytes. */
+/*
+ * See tool/symbol/reach.h. Every step is checked against the end of the bytes. DWARF 4 and 5 keep
+ * ranges in different sections with different encodings (pairs of addresses, and lists of entries
+ * that refer to a table); both are turned into calls of one function for each range.
+ */
 #include "tool/symbol/reach.h"
 
 #include <dwarf.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/terminal/json.h. */
+/*
+ * See tool/terminal/json.h. The one place of the command that writes JSON. Nothing is kept but the
+ * depth: a report of a million rows needs no memory. Control characters and broken UTF-8 never
+ * reach the output, since it may be shown on a terminal, or be part of a page.
+ */
 #include "tool/terminal/json.h"
 
 #include <inttypes.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/terminal/output.h. */
+/*
+ * See tool/terminal/output.h. The temporary file lies beside the target, because rename works
+ * within one file system only. Signals that end the command remove it: the handler knows its name,
+ * unlinks it and lets the signal happen again, so that the status tells what it was. A limit on the
+ * size of files is an error like others.
+ */
 #include "tool/terminal/output.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/terminal/progress.h. A thread looks at the clock, so that who works need not. */
+/*
+ * See tool/terminal/progress.h. A thread looks at the clock, so that the code that works need not:
+ * an update is a store under a lock, and drawing happens ten times a second whatever the rate of
+ * updates. The line is erased before anything else is printed on standard error (`progress_end`).
+ */
 #include "tool/terminal/progress.h"
 
 #include <limits.h>

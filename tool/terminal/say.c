@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/terminal/say.h. */
+/*
+ * See tool/terminal/say.h. The pager is a child whose input is our standard output, as git does it;
+ * leaving it early is no error. Hints and next steps are for people: they appear when both streams
+ * are a terminal, and always after all output. Words that come from files are cleaned of what a
+ * terminal would obey.
+ */
 #include "tool/terminal/say.h"
 
 #include <errno.h>

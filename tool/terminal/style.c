@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/terminal/style.h. */
+/*
+ * See tool/terminal/style.h. Values have three digits and a unit in powers of 1024, as the
+ * documents say; exact numbers are JSON's business. Names become shorter in steps that keep the
+ * function itself longest: arguments of templates, namespaces, and only then the middle. Text is
+ * measured in columns of the terminal, not in bytes or characters.
+ */
 #include "tool/terminal/style.h"
 
 #include <math.h>

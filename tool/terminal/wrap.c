@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/terminal/wrap.h. */
+/*
+ * See tool/terminal/wrap.h. A stream in front of the terminal collects a line and breaks it where a
+ * reader would: before a wide gap between columns, else at the last space, else inside a word.
+ * Escape sequences take no column. What is no terminal gets its lines whole.
+ */
 #include "tool/terminal/wrap.h"
 
 #include <stdbool.h>

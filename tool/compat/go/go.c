@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's pprof: which profile, which report. */
+/*
+ * Go's pprof: which profile, which report. The order of the checks and the words of the messages
+ * are those of Go's command, since scripts read them: a wrong combination of options must fail here
+ * as it fails there, before a profile is read.
+ */
 #include "tool/compat/go/go.h"
 
 #include <ctype.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The graph of Go's pprof in the language of graphviz: boxes by weight, coloured by share. */
+/*
+ * The graph of Go's pprof in the language of graphviz: boxes by weight, coloured by share. Sizes of
+ * fonts, widths of edges, colours and the way names are broken into lines follow Go's, number by
+ * number: people compare pictures of two years. Labels beside a node (tags) are its largest ones;
+ * sizes of blocks become ranges where there are many.
+ */
 #include "tool/compat/go/go.h"
 
 #include <inttypes.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Nodes and edges as Go's pprof counts them, and which of them it leaves out. */
+/*
+ * Nodes and edges as Go's pprof counts them, and which of them it leaves out.
+ *
+ * A node is a function, line, file or address, as the granularity says. A sample adds to `flat` of
+ * its leaf once and to `cum` of each node on its stack once, however often that calls itself; edges
+ * count each pair once a sample as well. A node that is left out hands its callers to its callees:
+ * those edges are residual. Nodes are cut in two steps, by their share and then by their number,
+ * and sums are made again after each: the totals in the legend depend on that order.
+ */
 #include "tool/compat/go/go.h"
 
 #include <inttypes.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* -list of Go's pprof: sources with numbers beside the lines. */
+/*
+ * -list of Go's pprof: sources with numbers beside the lines. Functions that fit are printed file
+ * by file, with a few lines around those that have samples. A source that can't be found is an
+ * error of its own line, and the report goes on: half an answer is what Go's gives, too.
+ */
 #include "tool/compat/go/go.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The report -raw of Go's pprof: the whole profile as text. */
+/*
+ * The report -raw of Go's pprof: the whole profile as text. Locations and mappings are numbered in
+ * the order in which samples use them, as in Go's, so that two raw files of one profile can be
+ * compared by diff. It prints what the file says, whatever filters leave of it.
+ */
 #include "tool/compat/go/go.h"
 
 #include <inttypes.h>

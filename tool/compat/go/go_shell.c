@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The shell of Go's pprof: reports by name, settings by name=value. */
+/*
+ * The shell of Go's pprof: reports by name, settings by name=value. A line that is wrong ends with
+ * a message and the shell goes on: errors jump back here (compat_resume). Settings stay for later
+ * lines, words behind a report are for that line only. All lines ask the one profile that was read
+ * at the start; filters work on a copy.
+ */
 #include "tool/compat/go/go.h"
 
 #include <ctype.h>

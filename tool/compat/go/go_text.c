@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of Go's pprof that are text. */
+/*
+ * The reports of Go's pprof that are text: -top, -tree, -peek, and the lines above them. The unit
+ * is chosen once for a report, by its smallest value, or by a hundred times that where the total is
+ * far larger, as Go does it; every number is then in that unit, so that columns can be added up by
+ * hand.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of Go's pprof that show samples: -traces, -tags, -comments. */
+/*
+ * The reports of Go's pprof that show samples and not sums: -traces, -tags, -comments. Text that
+ * comes from the profile is printed without what a terminal takes for an order. Everything is
+ * sorted, labels by key and value, so that the order of samples in a file does not show.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What Go's pprof writes for other programs: -proto, -topproto, -callgrind. */
+/*
+ * What Go's pprof writes for other programs: -proto, -topproto, -callgrind. A profile that filters
+ * have changed is put together anew from what is left, with its own numbers. In callgrind's format
+ * functions are known by name and source alone: those that share both, but begin elsewhere, are
+ * numbered so that they stay apart.
+ */
 #include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/compat/perl/perl.h: what each option of the Perl commands prints. */
+/*
+ * See tool/compat/perl/perl.h: what each option of the Perl commands prints. Both commands, jeprof
+ * and google-pprof, are one program with small differences; where they differ, the command's name
+ * decides. Options that contradict each other are refused with the words of the original.
+ */
 #include "tool/compat/perl/perl.h"
 
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Perl's graph of calls in the language of graphviz. */
+/*
+ * Perl's graph of calls in the language of graphviz. Nodes and edges are chosen by a number of
+ * nodes and two shares of the total, as in the original, with its rounding: which boxes are in a
+ * picture must not change with the program that draws it.
+ */
 #include "tool/compat/perl/perl.h"
 
 #include <math.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Perl's rows: stacks in terms of functions, lines, files or addresses, and how numbers look. */
+/*
+ * Perl's rows: stacks in terms of functions, lines, files or addresses, and how numbers look. The
+ * original knows a row by its text alone, so that two functions of one name are one row; so do we.
+ * Numbers are printed with the original's rounding (megabytes with one digit) since scripts cut
+ * them out of columns.
+ */
 #include "tool/compat/perl/perl.h"
 
 #include <stdlib.h>

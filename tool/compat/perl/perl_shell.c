@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The shell of the Perl commands. */
+/*
+ * The shell of the Perl commands. A command is recognised by how the line begins, as in the
+ * original: `topper` is `top`. Words behind it narrow the profile for this line only, those with a
+ * minus leave stacks out. A line that is wrong ends, the shell goes on.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Perl commands print of a profile as text, but for graphs. */
+/*
+ * What the Perl commands print of a profile as text, but for graphs: rows, collapsed stacks, raw
+ * profiles, callgrind. Lines come from stacks, are sorted and added up as text, because that is how
+ * the original tells them apart. Callgrind's names are numbered when they are first used, which
+ * keeps large files small.
+ */
 #include "tool/compat/perl/perl.h"
 
 #include <inttypes.h>

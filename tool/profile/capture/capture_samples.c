@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/capture/capture_samples.h. */
+/*
+ * See tool/profile/capture/capture_samples.h. Two sets of keys find a row's sample: one by stack,
+ * thread, size and rate, the other by the first three alone, which leads to a chain of samples,
+ * since a program may change its rate while blocks of the old one live.
+ */
 #include "tool/profile/capture/capture_samples.h"
 
 #include <math.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/write/flat.h. */
+/*
+ * See tool/profile/write/flat.h. Frames are made for each location once and numbered by name;
+ * stacks are then sorted by those numbers, so that equal ones lie side by side and are added up
+ * without a table. A path is put together when it is asked for, in one of two buffers, in turns.
+ */
 #include "tool/profile/write/flat.h"
 
 #include <inttypes.h>

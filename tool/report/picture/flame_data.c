@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/picture/flame_data.h. */
+/*
+ * See tool/report/picture/flame_data.h. Frames are known by what is shown of them, texts included,
+ * because views come and go. Modules get colours by the area of their boxes: the largest ones one
+ * each, all others share the last. Numbers of nodes are written in base 36 with empty fields for 0,
+ * which keeps a page small.
+ */
 #include "tool/report/picture/flame_data.h"
 
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/picture/plot.h. */
+/*
+ * See tool/report/picture/plot.h. Steps of the axes are 1, 2 or 5 times a power of ten, of bytes
+ * powers of two, so that labels are short. Colours of both themes are in one style sheet: one file
+ * fits a light and a dark page.
+ */
 #include "tool/report/picture/plot.h"
 
 #include <math.h>

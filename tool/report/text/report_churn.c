@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer of `memoir churn`: sites of short-lived blocks; JSON is memoir.churn/1. */
+/*
+ * The answer of `memoir churn`: sites of short-lived blocks; JSON is memoir.churn/1. Which columns
+ * there are depends on what the file knows: ages (memoir's own), or temporary blocks only
+ * (heaptrack). A file with neither gets a sentence that says which recording would answer the
+ * question.
+ */
 #include "base/compiler.h"
 #include "tool/memory/memory.h"
 #include "tool/report/report.h"

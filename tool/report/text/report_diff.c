@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer of `memoir diff`: what changed, the largest first; JSON is memoir.diff/1. */
+/*
+ * The answer of `memoir diff`: what changed, the largest first; JSON is memoir.diff/1. What the
+ * noise explains is kept apart from what changed. The colour is never alone: each verdict has a
+ * sign of its own, for terminals and people without colours.
+ */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* `memoir peek`: each function that fits, its callers above it and its callees below. */
+/*
+ * `memoir peek`: each function that fits, its callers above it and its callees below. A name that
+ * fits exactly is preferred to others that contain it. Callers and callees are the edges of the
+ * view, summed once for all functions that are shown.
+ */
 #include "tool/report/text/text.h"
 
 #include <stdlib.h>

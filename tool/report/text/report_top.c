@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* `memoir top`: the sites with the most, one line each. */
+/*
+ * `memoir top`: the sites with the most, one line each. Columns are chosen by what there is
+ * (objects, trend, CPU beside memory) and by the width: those that help least go first. Sites that
+ * are not shown are one line at the end, so that shares add up.
+ */
 #include "tool/report/text/text.h"
 
 #include <math.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/elf/image.h. */
+/*
+ * See tool/symbol/elf/image.h. An address of a process becomes one of the file by the segment that
+ * holds the mapped offset, not by the first segment alone: linkers leave gaps, and parts of a file
+ * may be mapped by hand. Files of debug information have the segments of the program but none of
+ * their bytes; `empty` tells those.
+ */
 #include "tool/symbol/elf/image.h"
 
 #include <fcntl.h>

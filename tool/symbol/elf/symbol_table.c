@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/elf/symbol_table.h. */
+/*
+ * See tool/symbol/elf/symbol_table.h. Of several symbols at one address one stays, chosen by rank,
+ * size and name, so that the answer does not depend on the order in the file; its size is that of
+ * another where it has none. Stubs of calls into other files are symbols, too.
+ */
 #include "tool/symbol/elf/symbol_table.h"
 
 #include <gelf.h>
