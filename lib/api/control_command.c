@@ -571,6 +571,7 @@ static int verb_stats(struct request *request)
     number(request, "profile.samples", seen.allocated);
     number(request, "profile.samples_live", seen.live);
     number(request, "profile.live_bytes", totals.live.usable);
+    number(request, "profile.live_requested_bytes", totals.live.requested);
     number(request, "profile.allocated_bytes", totals.allocated.usable);
     number(request, "profile.peak_bytes", totals.peak.usable);
     number(request, "profile.other", seen.other);

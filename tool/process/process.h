@@ -12,6 +12,7 @@
 #include "tool/process/oom.h"
 #include "tool/process/package.h"
 #include "tool/process/proc.h"
+#include "tool/process/smaps.h"
 #include "tool/process/system.h"
 
 #endif

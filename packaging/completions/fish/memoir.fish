@@ -91,6 +91,8 @@ complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a runni
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump leaks record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a cpu -d 'sample the CPU time of a running process and show its functions'
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -a ' (__fish_complete_pids)'
+complete -c memoir -n __fish_use_subcommand -a stats -d 'show where the resident memory of a process is'
+complete -c memoir -n '__fish_seen_subcommand_from stats' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a jeprof -d 'jemalloc'\''s jeprof: the same options, tables and shell'
 complete -c memoir -n '__fish_seen_subcommand_from jeprof' -a 'WORDS'
@@ -100,7 +102,7 @@ complete -c memoir -n __fish_use_subcommand -a pprof -d 'pprof of gperftools or 
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or topic, or list the most common commands'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run recover top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl cpu ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run recover top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl cpu stats ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -156,6 +158,7 @@ complete -c memoir -n '__fish_seen_subcommand_from cpu' -l duration -d 'how long
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rate-hz -d 'samples for each second, 1 to 10000' -x
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l output -d 'the file (-o), which must not exist yet' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rows -d 'show so many functions (-n)' -x
+complete -c memoir -n '__fish_seen_subcommand_from stats' -l json -d 'as JSON, schema memoir.stats/1'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, also ask processes of other users (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'
