@@ -177,5 +177,5 @@ void json_text_end(struct json *json)
 void json_written(struct json *json, const char *key, const char *value)
 {
     begin(json, key);
-    fputs(value, json->file);
+    fputs(value == NULL ? "null" : value, json->file);
 }

@@ -36,7 +36,7 @@ void json_flag(struct json *json, const char *key, bool flag);
  * these two. */
 void json_text_begin(struct json *json, const char *key);
 void json_text_end(struct json *json);
-/* A value that was written here before. */
+/* A value that was written here before; NULL: memory was out for it. */
 void json_written(struct json *json, const char *key, const char *value);
 
 #endif

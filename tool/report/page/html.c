@@ -501,7 +501,8 @@ static void data_put(struct html *html)
         json_flag(&json, "compared", metric->compared);
         json_written(&json, "rows", metric->rows.text);
         json_text_begin(&json, "nodes");
-        fputs(metric->nodes.text, file);
+        if (metric->nodes.text != NULL) /* or memory was out, which the command says at its end */
+            fputs(metric->nodes.text, file);
         json_text_end(&json);
         json_end(&json);
     }
