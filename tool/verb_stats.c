@@ -119,6 +119,9 @@ static void rows_make(struct stats *stats)
         "the options cache, cache.total");
     add(stats, "holes", "free blocks between live ones", holes,
         "blocks of one size that live longer than their neighbours");
+    if (parts < heap)
+        add(stats, "ends", "ends of spans that fit no block", heap - parts,
+            "little, whatever the program does");
     if (parts > heap)
         add(stats, "untouched", "blocks and pages never written to", heap - parts,
             "they are no resident memory");

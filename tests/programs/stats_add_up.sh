@@ -34,7 +34,7 @@ def within(key, low, high):
 MiB = 1 << 20
 within("other", 8 * MiB, 10 * MiB)
 within("stacks", 4 * MiB, 6 * MiB)
-within("dirty", 50 * MiB, 52 * MiB)
+within("dirty", 49 * MiB, 52 * MiB)
 within("asked", 2000 * 1100, 2000 * 1100 + 100000)
 within("rounding", 2000 * 100, 2000 * 250 + 20000)
 if of["holes"] + of["cached"] < 18000 * 1100:
