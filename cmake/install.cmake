@@ -21,6 +21,12 @@ foreach(link ${own_name} ${name_links})
     file(CREATE_LINK ../../${own_name} ${compat_links}/${link} SYMBOLIC)
     install(FILES ${compat_links}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()
+# Archives under these names, for -static: each is ours. libprofiler.a is not there, because the CPU profiler
+# of a static program would not see its threads start.
+foreach(name jemalloc mimalloc tcmalloc tcmalloc_minimal tcmalloc_debug tcmalloc_minimal_debug)
+    file(CREATE_LINK ../../libmemoir.a ${compat_links}/lib${name}.a SYMBOLIC)
+    install(FILES ${compat_links}/lib${name}.a DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
+endforeach()
 foreach(folder ${second_names})
     install(DIRECTORY ${compat_dir}/${folder} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()
@@ -55,13 +61,25 @@ file(RELATIVE_PATH MEMOIR_PREFIX_FROM_PC
 string(REGEX REPLACE "/$" "" MEMOIR_PREFIX_FROM_PC ${MEMOIR_PREFIX_FROM_PC})
 configure_file(packaging/memoir.pc.in ${PROJECT_BINARY_DIR}/memoir.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/memoir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-# gperftools' description of its CPU profiler, in the folder of the other names.
+# Descriptions of the other names, in their folder. Linked programs look for the library there.
 set(compat_pc ${CMAKE_INSTALL_LIBDIR}/memoir/compat/pkgconfig)
 file(RELATIVE_PATH MEMOIR_PREFIX_FROM_COMPAT_PC
     ${CMAKE_INSTALL_FULL_LIBDIR}/memoir/compat/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" MEMOIR_PREFIX_FROM_COMPAT_PC ${MEMOIR_PREFIX_FROM_COMPAT_PC})
-configure_file(packaging/libprofiler.pc.in ${compat_links}/libprofiler.pc @ONLY)
-install(FILES ${compat_links}/libprofiler.pc DESTINATION ${compat_pc})
+foreach(row IN ITEMS jemalloc:jemalloc:5.3.0 libtcmalloc:tcmalloc:2.10 libtcmalloc_minimal:tcmalloc_minimal:2.10
+        libtcmalloc_debug:tcmalloc_debug:2.10 libtcmalloc_minimal_debug:tcmalloc_minimal_debug:2.10
+        libtcmalloc_and_profiler:tcmalloc_and_profiler:2.10 libprofiler:profiler:2.10)
+    string(REGEX MATCH "^(.+):(.+):(.+)$" all ${row})
+    set(PC_NAME ${CMAKE_MATCH_1})
+    set(PC_LIBRARY ${CMAKE_MATCH_2})
+    set(PC_VERSION ${CMAKE_MATCH_3})
+    set(PC_OF gperftools)
+    if(PC_NAME STREQUAL jemalloc)
+        set(PC_OF jemalloc)
+    endif()
+    configure_file(packaging/name.pc.in ${compat_links}/${PC_NAME}.pc @ONLY)
+    install(FILES ${compat_links}/${PC_NAME}.pc DESTINATION ${compat_pc})
+endforeach()
 # mimalloc's descriptions of its releases 2 and 3.
 foreach(release IN ITEMS 2.4.1: 3.4.3:/mimalloc-3)
     string(REGEX MATCH "^([0-9.]+):(.*)" all ${release})
