@@ -176,6 +176,22 @@ struct account_sum account_now(void)
     return total;
 }
 
+/* No lock: heaps stay where they are, and a bin that is emptied meanwhile is seen before or after,
+ * as any other. */
+uint64_t account_live_now(void)
+{
+    uint64_t held = held_bytes(), cached = 0;
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
+        for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
+            for (uint64_t bits = load_relaxed(&heap->stocked[word]); bits != 0; bits &= bits - 1) {
+                unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+                cached += heap_cached(heap, mark) * class_size(mark_class(mark));
+            }
+        cached += spares_bytes(heap);
+    }
+    return held > cached ? held - cached : 0;
+}
+
 /* Bytes of the tables that stand for something: heaps, stocks and records; spans; the units of
  * `pages` bytes; the live bytes of all blocks. */
 static uint64_t tables_in_use(const struct blocks blocks[CLASS_COUNT], uint64_t pages)

@@ -63,6 +63,8 @@ void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
 struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS]);
 /* The total of this moment; needs less stack than `account_classes`. */
 struct account_sum account_now(void);
+/* Its live bytes, for a tenth of the time: bins are counted, and lists need not be. */
+uint64_t account_live_now(void);
 void account_thread(const struct heap *heap, struct account_sum *sum);
 void account_class(unsigned class, struct account_sum *sum);
 

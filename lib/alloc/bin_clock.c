@@ -30,10 +30,11 @@ void bins_note_above(uint64_t held)
 /* How many mallocs from the bin may pass without a slow visit, for the sake of the peak. */
 static uint32_t unseen_most(unsigned mark, const struct stock *stock)
 {
-    size_t size = class_size(mark_class(mark)), most = UNSEEN_BYTES / size;
+    uint32_t size = (uint32_t)class_size(mark_class(mark)), most;
     if (stock->cap * size <= UNSEEN_BYTES)
         return PART_MOST;
-    return most < UNSEEN_LEAST ? UNSEEN_LEAST : most > PART_MOST ? PART_MOST : (uint32_t)most;
+    most = UNSEEN_BYTES / size;
+    return most < UNSEEN_LEAST ? UNSEEN_LEAST : most > PART_MOST ? PART_MOST : most;
 }
 
 /* Makes the rest of this part of the wait at most `most` mallocs long. */
@@ -63,8 +64,9 @@ void bins_part(uint32_t bytes)
 static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
     uint32_t most = load_relaxed(&part_bytes) / (uint32_t)class_size(mark_class(mark));
+    uint32_t unseen = unseen_most(mark, stock);
     most = most == 0 ? 1 : most < heap->part ? most : heap->part;
-    most = most < unseen_most(mark, stock) ? most : unseen_most(mark, stock);
+    most = most < unseen ? most : unseen;
     uint32_t part = stock->wait < most ? stock->wait : most;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);

@@ -56,6 +56,18 @@ RACY unsigned spare_count(const struct heap *heap, unsigned class)
     return count;
 }
 
+RACY size_t spares_bytes(const struct heap *heap)
+{
+    size_t bytes = 0;
+    for (unsigned class = SPARE_FIRST; class < CLASS_COUNT; class ++) {
+        const void *const *spares =
+            (const void *const *)heap->spares + (class - SPARE_FIRST) * SPARES;
+        for (unsigned i = 0; i < SPARES; i++)
+            bytes += load_relaxed(&spares[i]) != NULL ? class_size(class) : 0;
+    }
+    return bytes;
+}
+
 void spares_give(struct heap *heap)
 {
     for (unsigned i = 0; i < COUNT_OF(heap->spares); i++) {

@@ -15,6 +15,8 @@ void *spare_take(struct heap *heap, unsigned class);
 bool spare_keep(struct heap *heap, unsigned class, void *block);
 /* How many there are; 0 for a mark that is no class. */
 unsigned spare_count(const struct heap *heap, unsigned mark);
+/* Bytes of all spares of the heap. */
+size_t spares_bytes(const struct heap *heap);
 /* All go home. */
 void spares_give(struct heap *heap);
 

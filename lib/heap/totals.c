@@ -159,8 +159,12 @@ void totals_high_water(void)
     uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES / finer;
     uint64_t again = now; /* the value at which the heap is as large as at the peak */
     if (!exact_from_start()) {
-        account_classes(classes);
-        uint64_t live = raise_peak(classes), highest = load_relaxed(&peak.bytes);
+        uint64_t live = account_live_now();
+        if (live > peak.is.bytes) {
+            account_classes(classes);
+            live = raise_peak(classes);
+        }
+        uint64_t highest = load_relaxed(&peak.bytes);
         again = least_of(now + highest - live, highest);
     }
     calm_set(now, again, step > least ? step : least);

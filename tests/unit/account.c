@@ -37,6 +37,7 @@ static void account_equals_the_shadow(void)
     assert(same(&account.total, &all));
     assert(account.live_blocks == all.allocs - all.frees);
     assert(account.live_bytes == all.alloc_bytes - all.free_bytes);
+    assert(account_live_now() == account.live_bytes);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         struct account_sum sum;
         account_class(class, &sum);
