@@ -42,6 +42,22 @@ static inline uintptr_t arch_signal_slot(unsigned number)
     return ARCH_SIGNAL_X0 + number * 8;
 }
 enum { ARCH_SIGNAL_CODE = 8 };
+/* Of the instruction that a SIGSEGV interrupted: 1, it wrote; 0, it read; -1, not known. The kernel
+ * puts the syndrome among the records behind the registers. */
+static inline int arch_fault_wrote(const void *context)
+{
+    enum { RECORDS = 464, RECORDS_SIZE = 4096, SYNDROME = 0x45535201, WROTE = 1 << 6 };
+    const char *record = (const char *)context + RECORDS, *end = record + RECORDS_SIZE;
+    while (record + 16 <= end) {
+        const uint32_t *head = (const uint32_t *)record; /* magic, size */
+        if (head[0] == SYNDROME)
+            return (*(const uint64_t *)(record + 8) & WROTE) != 0;
+        if (head[0] == 0 || head[1] < 16)
+            break;
+        record += head[1];
+    }
+    return -1;
+}
 
 /* Whether this is the code that a handler returns to: mov x8, #139; svc #0. */
 static inline bool arch_signal_code(const void *code)

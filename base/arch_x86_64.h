@@ -29,6 +29,12 @@ enum { ARCH_PC_BITS = 47 };
  * pointer with which the handler returns. */
 enum { ARCH_SIGNAL_FP = 120, ARCH_SIGNAL_SP = 160, ARCH_SIGNAL_PC = 168 };
 enum { ARCH_SIGNAL_CONTEXT = 0 }; /* and the handler's third argument */
+/* Of the instruction that a SIGSEGV interrupted: 1, it wrote; 0, it read; -1, not known. */
+static inline int arch_fault_wrote(const void *context)
+{
+    enum { ERROR = 192, WROTE = 2 };
+    return (*(const uint64_t *)((const char *)context + ERROR) & WROTE) != 0;
+}
 static inline uintptr_t arch_signal_slot(unsigned number)
 {
     static const unsigned char slots[ARCH_REGISTERS] = {144, 136, 152, 128, 112, 104, 120, 160, 40,

@@ -55,6 +55,19 @@ enum config_dump_format {
     CONFIG_DUMP_GPERFTOOLS,
 };
 
+/* The words of `guard`. */
+enum config_guard {
+    CONFIG_GUARD_OFF,
+    CONFIG_GUARD_FULL,
+};
+
+/* The words of `guard.action`. */
+enum config_guard_action {
+    CONFIG_GUARD_REPORT,
+    CONFIG_GUARD_ABORT,
+    CONFIG_GUARD_IGNORE,
+};
+
 #define CONFIG_FIELD_FLAG(field)      bool field;
 #define CONFIG_FIELD_SIZE(field)      size_t field;
 #define CONFIG_FIELD_DURATION(field)  uint64_t field;

@@ -31,6 +31,7 @@ enum lock_rank {
     LOCK_META,
     LOCK_ARENA,
     LOCK_OUTSIDE,
+    LOCK_GUARD,
 };
 
 struct lock {
@@ -43,18 +44,18 @@ struct lock {
  * it inside, or that a handler jumped out of it (lib/api/abandoned.c). One word, so that a handler
  * finds both parts or neither:
  *
- *      | where the stack stood at the first of them, in 8 bytes: 48 bits | flags: 3 | ranks: 13 |
+ *      | where the stack stood at the first of them, in 8 bytes: 48 bits | flags: 2 | ranks: 14 |
  */
 extern HIDDEN __thread uint64_t lock_held;
 
 enum {
-    LOCK_RANKS = (1 << 13) - 1, /* a bit a rank */
-    LOCK_SIGNED = 1 << 13,      /* the stack pointer in the word is meaningful to
+    LOCK_RANKS = (1 << 14) - 1, /* a bit a rank */
+    LOCK_SIGNED = 1 << 14,      /* the stack pointer in the word is meaningful to
                                    lib/api/abandoned.c */
     LOCK_FRAME_AT = 16,
     LOCK_FRAME_SHIFT = 3,
 };
-_Static_assert(LOCK_OUTSIDE < 13, "there is a bit for each rank");
+_Static_assert(LOCK_GUARD < 14, "there is a bit for each rank");
 
 /* A stack pointer as it is stored in the word. */
 INLINE uint64_t lock_frame_word(uintptr_t frame)

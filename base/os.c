@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <termios.h>
 #include <time.h>
@@ -414,6 +415,14 @@ bool os_file_copies(int fd)
 bool os_process_alive(pid_t pid)
 {
     return call3(SYS_kill, pid, 0, 0) != -ESRCH;
+}
+
+uint64_t os_memory_size(void)
+{
+    struct sysinfo system = {0};
+    if (arch_syscall(SYS_sysinfo, (long)&system, 0, 0, 0, 0, 0) != 0)
+        return UINT64_MAX;
+    return (uint64_t)system.totalram * system.mem_unit;
 }
 
 uint64_t os_limit(int resource)

@@ -40,6 +40,12 @@ bool os_map_file(void *at, size_t size, int fd, uint64_t from);
 /* Makes the range, whole pages, writable or read-only. */
 bool os_protect(void *at, size_t size, bool writable);
 
+/* Makes the range readable and writable, or inaccessible. */
+bool os_access(void *at, size_t size, bool open);
+/* Makes the pages guards, which lose their contents and can't be touched, or ordinary pages again,
+ * without a mapping for each. False on kernels before 6.13, and for locked memory. */
+bool os_guard(void *at, size_t size, bool on);
+
 /* Gives the pages back; the range stays mapped and reads as zero afterwards. */
 bool os_return(void *at, size_t size);
 /* Whether the kernel may or should back the range with huge pages. */
@@ -181,6 +187,8 @@ bool os_file_copies(int fd);
 
 /* Whether a process of that id exists, as far as we can see. */
 bool os_process_alive(pid_t pid);
+/* The machine's memory in bytes. */
+uint64_t os_memory_size(void);
 /* The soft limit of getrlimit; UINT64_MAX: none. */
 uint64_t os_limit(int resource);
 /* Installs `handler` for the signal, with all other signals blocked while it runs; false if the

@@ -22,6 +22,8 @@ enum {
     ADVISE_WIPEONFORK = 18,
     ADVISE_HUGE = 14,
     ADVISE_NOHUGE = 15,
+    ADVISE_GUARD = 102,
+    ADVISE_UNGUARD = 103,
 };
 
 static long map(void *at, size_t size, long flags)
@@ -179,6 +181,17 @@ enum os_moved os_move(void *from, void *to, size_t size)
 bool os_protect(void *at, size_t size, bool writable)
 {
     return call3(SYS_mprotect, (long)at, (long)size, PROT_READ | (writable ? PROT_WRITE : 0)) == 0;
+}
+
+bool os_access(void *at, size_t size, bool open)
+{
+    long flags = open ? PROT_READ | PROT_WRITE : PROT_NONE;
+    return call3(SYS_mprotect, (long)at, (long)size, flags) == 0;
+}
+
+bool os_guard(void *at, size_t size, bool on)
+{
+    return call3(SYS_madvise, (long)at, (long)size, on ? ADVISE_GUARD : ADVISE_UNGUARD) == 0;
 }
 
 bool os_return(void *at, size_t size)

@@ -70,7 +70,7 @@ endforeach()
 # only what the profiler's functions reach (--gc-sections).
 add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profiler_alone.c
     $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
-    $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak>
+    $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard>
     $<TARGET_OBJECTS:memoir_dump>
     $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/environment|api/sleep|api/thread_start>
     $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler|gperftools/cpuprofile>)

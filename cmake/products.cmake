@@ -3,7 +3,7 @@
 # libmemoir.so, libmemoir.a and the tool (tool.cmake), all three straight into the top of the build tree.
 set(library_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc>
     $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu>
-    $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_dump>
+    $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard> $<TARGET_OBJECTS:memoir_dump>
     $<TARGET_OBJECTS:memoir_api> $<TARGET_OBJECTS:memoir_faces>)
 
 # The shared library: libc alone (--no-undefined), never unloaded (nodelete).

@@ -21,6 +21,7 @@
 
 #include "base/config.h"
 #include "base/print.h"
+#include "tool/guard_report.h"
 #include "tool/process/process.h"
 #include "tool/summary.h"
 #include "tool/terminal/terminal.h"
@@ -28,6 +29,7 @@
 static const char folder_shape[] = "/.memoir-XXXXXX";
 static const char capture_name[] = "run.memoir";
 static const char dump_name[] = "dump";
+static const char guard_name[] = "guard"; /* of reports about guarded blocks */
 static const char state_name[] = "state"; /* of recorder files */
 
 static void command_join(char *text, size_t size, char **words);
@@ -45,6 +47,7 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
 static void file_keep(const struct record *record, const struct summary *summary, const char *name,
                       char *path, size_t size);
 static size_t others_keep(const struct record *record);
+static void reports_print(const struct record *record);
 static void file_print(const struct record *record, const char *path, size_t others);
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
@@ -157,6 +160,9 @@ const char *record_options(const struct record *record, char *text, size_t size)
     if (record->about.path[0] && length > 0 && (size_t)length < size)
         length += snprintf(text + length, size - (size_t)length, ",recorder=%s/%s",
                            record->about.path, state_name);
+    if (length > 0 && (size_t)length < size)
+        length += snprintf(text + length, size - (size_t)length, ",guard.file=%s/%s",
+                           record->about.folder, guard_name);
     if (record->about.format[0] && length > 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length,
                  ",dump.exit=on,dump.format=%s,dump.prefix=%s/%s", record->about.format,
@@ -249,6 +255,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         shelf_collect(&record->about);
     struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
     if (!summary) {
+        reports_print(record);
         nothing_print(record, child);
         record_drop(record);
         return false;
@@ -259,6 +266,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         file_keep(record, summary, name, path, sizeof path);
     snprintf(kept, PATH_MAX, "%.*s", PATH_MAX - 1, path);
     size_t others = others_keep(record);
+    reports_print(record);
     if (!record->silent)
         all_print(record, child, summary, count);
     if (!there)
@@ -269,6 +277,29 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     summary_free(summary);
     record_drop(record);
     return lost;
+}
+
+/* Shows the reports about guarded blocks, and keeps their files here. */
+static void reports_print(const struct record *record)
+{
+    struct dirent *entry;
+    DIR *listing = opendir(record->about.folder);
+    while (listing && (entry = readdir(listing))) {
+        char from[2 * PATH_MAX], to[NAME_MAX + 32];
+        struct error error = {0};
+        const char *end = strrchr(entry->d_name, '.');
+        if (strncmp(entry->d_name, guard_name, strlen(guard_name)) != 0 || !end ||
+            strcmp(end, ".json") != 0)
+            continue;
+        snprintf(from, sizeof from, "%s/%s", record->about.folder, entry->d_name);
+        snprintf(to, sizeof to, "memoir-%s", entry->d_name);
+        if (!record->silent && !guard_report_print(from, stderr, false, &error))
+            terminal_warn("%s", error.text);
+        if (rename(from, to) == 0 && !record->silent)
+            fprintf(stderr, "  kept as %s\n", to);
+    }
+    if (listing)
+        closedir(listing);
 }
 
 void record_drop(struct record *record)

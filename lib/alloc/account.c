@@ -24,8 +24,21 @@ struct __attribute__((may_alias)) blocks {
 /* Adds blocks of a class to a sum. */
 typedef void adder(void *sum, unsigned class, const struct blocks *more);
 
+/* By class: blocks that no span has, which were allocated and freed; and bytes of large ones. */
+static struct {
+    uint64_t allocs, frees;
+} elsewhere[CLASS_COUNT];
+static uint64_t elsewhere_large;
+
 INLINE void each_list(adder *add, void *sum)
 {
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        uint64_t frees = load_relaxed(&elsewhere[class].frees);
+        uint64_t allocs = load_relaxed(&elsewhere[class].allocs);
+        struct blocks more = {.mallocs = allocs, .out = allocs - frees};
+        if (unlikely(allocs != 0))
+            add(sum, class, &more);
+    }
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         const struct central *all = central_peek(pool, 0);
         for (unsigned list = 1; all != NULL && list < CENTRAL_COUNT; list++) {
@@ -240,11 +253,22 @@ void account_ask_kernel(struct account *account)
     account->resident_bytes = arena_resident() + outside_resident();
 }
 
+void account_elsewhere(unsigned class, size_t usable, bool begins)
+{
+    held_add(begins ? usable : -(uint64_t)usable);
+    uint64_t *counter = begins ? &elsewhere[class % CLASS_COUNT].allocs
+                               : &elsewhere[class % CLASS_COUNT].frees;
+    if (class == CLASS_COUNT)
+        __atomic_fetch_add(&elsewhere_large, begins ? usable : -(uint64_t)usable, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
 struct held_counter held_counter;
 
 void held_recover(void)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = load_relaxed(&elsewhere_large);
     struct blocks blocks[CLASS_COUNT] = {0};
     each_list(add_to_class, blocks);
     for (unsigned class = 1; class < CLASS_COUNT; class ++)

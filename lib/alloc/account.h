@@ -68,4 +68,8 @@ uint64_t account_live_now(void);
 void account_thread(const struct heap *heap, struct account_sum *sum);
 void account_class(unsigned class, struct account_sum *sum);
 
+/* A block that no span has begins or ends, counted as one of the class, or as a large one
+ * (CLASS_COUNT), whose sums the caller counts. */
+void account_elsewhere(unsigned class, size_t usable, bool begins);
+
 #endif

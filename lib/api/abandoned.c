@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/young.h"
+#include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
@@ -24,6 +25,7 @@ bool abandoned_mend(uint64_t place)
         return false;
     lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    cells_abandoned();
     alloc_abandoned();
     track_abandoned();
     tell();

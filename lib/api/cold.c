@@ -18,6 +18,7 @@
 #include "lib/api/young.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
+#include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 #include "lib/leak/leak.h"
 
@@ -59,6 +60,8 @@ static void recover(void)
         alloc_recover(parent_id, first);
         track_recover(parent_id, first);
         cpu_forked(parent_id);
+        cells_recover(parent_id);
+        report_forked();
         ending_forked();
         attach_forked();
         young_forked();
@@ -131,6 +134,10 @@ static struct heap *enter(bool often)
 
 struct heap *cold_heap(bool often)
 {
+    if (unlikely(guard_all)) { /* no heap: its bins would serve the hot path */
+        young_is();
+        return NULL;
+    }
     struct heap *heap = heap_self == NULL && young_is() ? NULL : enter(often);
     if (unlikely(load_relaxed(&hooks_any)) && heap != NULL)
         heap_hide(heap);

@@ -8,6 +8,7 @@
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/foreign.h"
+#include "lib/api/guarding.h"
 #include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
@@ -91,6 +92,10 @@ void cold_free(void *p, const struct caller *caller)
         hooks_call_delete(p);
     unsigned mark = cold_mark(p, &ours);
     if (unlikely(mark == MARK_FREE)) {
+        if (guarding_owns(p) && shifted_find(p) == NULL) {
+            guarding_free(p, caller, false);
+            return;
+        }
         if (emergency_owns(p) || elsewhere_free(p) || free_shifted(p, caller) ||
             (!ours && foreign_free(p)))
             return;
@@ -107,6 +112,8 @@ size_t cold_usable_for(const void *p, const char *call)
     bool ours;
     unsigned mark = cold_mark(p, &ours);
     if (mark == MARK_FREE) {
+        if (guarding_owns(p) && shifted_find(p) == NULL)
+            return guarding_size(p, call, NULL);
         size_t size = emergency_owns(p) ? emergency_size(p) : outside_size(p);
         void *block = shifted_find(p);
         if (block != NULL)

@@ -24,7 +24,9 @@ unsigned cold_pool(const struct heap *heap);
 /* The rate at which this thread picks blocks, which may still be the one before the last change:
  * where every block is picked, none may count for many. */
 unsigned cold_rate(const struct heap *heap);
-/* From outside: a block of any size and alignment. *zero: it reads as zero. */
+/* From outside: a block of any size and alignment; COLD_ANY: that of all blocks. *zero: it reads as
+ * zero. */
+enum { COLD_ANY = 1 };
 void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero);
 /* The heap is largest right before it shrinks: to be called there. */
 void cold_look_at_peak(void);

@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
+#include "lib/api/guarding.h"
 #include "lib/api/hooks.h"
 #include "lib/api/young.h"
 #include "lib/heap/observer.h"
@@ -153,6 +154,22 @@ static void renew(void *p, unsigned mark, size_t usable, size_t size, const stru
     cold_end();
 }
 
+/* Always another block: what still points to the old one is found then. */
+static void *realloc_guarded(void *p, size_t size, const struct caller *caller)
+{
+    bool zero;
+    size_t usable = guarding_size(p, "realloc", caller);
+    struct origin origin = {caller, guarding_born(p)};
+    void *block = cold_take(size, COLD_ANY, &origin, &zero);
+    if (block == NULL)
+        return size <= usable ? p : NULL;
+    memcpy(block, p, size < usable ? size : usable);
+    if (unlikely(load_relaxed(&hooks_any)))
+        hooks_call_delete(p);
+    guarding_free(p, caller, true);
+    return block;
+}
+
 void *cold_realloc(void *p, size_t size, const struct caller *caller)
 {
     bool ours, zero;
@@ -171,6 +188,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
         }
         /* no room in the window, or inside already: like any other block */
     }
+    if (guarding_owns(p) && shifted_find(p) == NULL)
+        return realloc_guarded(p, size, caller);
     size_t usable = cold_usable_for(p, "realloc");
     if (sizes_stay(usable, size)) {
         if (mark != MARK_FREE)
@@ -182,7 +201,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     struct origin origin = {caller, TRACK_MOVED};
     if (mark == MARK_WATCHED)
         origin.born = track_born(central_record(span_of(p), p));
-    void *block = cold_take(size, GRANULE, &origin, &zero);
+    void *block = cold_take(size, COLD_ANY, &origin, &zero);
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);

@@ -7,10 +7,12 @@
 #include "lib/api/cold_inside.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
+#include "lib/api/guarding.h"
 #include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
 #include "lib/dump/dump.h"
+#include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
 /* A block of a watched span gets its record. */
@@ -119,13 +121,17 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
 static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     struct heap *heap = cold_heap(false);
+    void *block = guard_all ? guarding_take(size, align, origin) : NULL;
+    if (unlikely(block != NULL)) {
+        *zero = true;
+        return block;
+    }
     size_t room = sizes_room(size, align);
     if (room > BLOCK_MAX)
         return cold_large_take(heap, size == 0 ? 1 : size, align, origin, zero);
     if (heap != NULL)
         return take_block(heap, room, size, origin);
     unsigned class = class_of(room);
-    void *block = NULL;
     if (young_ring(class_size(class)) && (block = take_direct(NULL, class, size, origin)) == NULL)
         track_lost();
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
@@ -150,19 +156,19 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
 void *cold_malloc(size_t size, const struct caller *caller)
 {
     bool zero;
-    return cold_take(size, GRANULE, &(struct origin){caller, 0}, &zero);
+    return cold_take(size, COLD_ANY, &(struct origin){caller, 0}, &zero);
 }
 
 void *cold_malloc_moved(size_t size, const struct caller *caller)
 {
     bool zero;
-    return cold_take(size, GRANULE, &(struct origin){caller, TRACK_MOVED}, &zero);
+    return cold_take(size, COLD_ANY, &(struct origin){caller, TRACK_MOVED}, &zero);
 }
 
 void *cold_calloc(size_t size, const struct caller *caller)
 {
     bool zero;
-    void *block = cold_take(size, GRANULE, &(struct origin){caller, 0}, &zero);
+    void *block = cold_take(size, COLD_ANY, &(struct origin){caller, 0}, &zero);
     if (block != NULL && !zero)
         large_clear(block, size);
     return block;

@@ -36,9 +36,10 @@ bool cxx_handler_called(void)
     return handler != NULL;
 }
 
-static NOINLINE void *new_slow(size_t align, size_t size)
+static NOINLINE void *new_slow(size_t align, size_t size, unsigned family)
 {
     struct caller caller = CALLER_HERE;
+    caller.family = (uint8_t)family;
     for (;;) {
         void *block = take(align, size, &caller);
         if (block != NULL)
@@ -57,9 +58,11 @@ static NOINLINE void *new_slow(size_t align, size_t size)
 
 /* The nothrow forms must call the handler, too, and must swallow what it throws, which takes C++:
  * the C++ library's own form calls our throwing one and catches. */
-static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag)
+static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag,
+                                       unsigned family)
 {
     struct caller caller = CALLER_HERE;
+    caller.family = (uint8_t)family;
     void *block = take(align, size, &caller);
     if (block != NULL || _ZSt15get_new_handlerv == NULL || _ZSt15get_new_handlerv() == NULL ||
         dlsym == NULL)
@@ -89,79 +92,80 @@ INLINE void *new_block(size_t size)
 DEFINE(void *, _Znwm, (size_t size))
 {
     void *block = new_block(size);
-    return likely(block != NULL) ? block : new_slow(0, size);
+    return likely(block != NULL) ? block : new_slow(0, size, FAMILY_NEW);
 }
 DEFINE(void *, _Znam, (size_t size))
 {
     void *block = new_block(size);
-    return likely(block != NULL) ? block : new_slow(0, size);
+    return likely(block != NULL) ? block : new_slow(0, size, FAMILY_NEW_ARRAY);
 }
 DEFINE(void *, _ZnwmRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
 {
     void *block = new_block(size);
-    return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag);
+    return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag, FAMILY_NEW);
 }
 DEFINE(void *, _ZnamRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
 {
     void *block = new_block(size);
-    return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag);
+    return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag, FAMILY_NEW_ARRAY);
 }
 DEFINE(void *, _ZnwmSt11align_val_t, (size_t size, size_t align))
 {
-    return new_slow(align, size);
+    return new_slow(align, size, FAMILY_NEW);
 }
 DEFINE(void *, _ZnamSt11align_val_t, (size_t size, size_t align))
 {
-    return new_slow(align, size);
+    return new_slow(align, size, FAMILY_NEW_ARRAY);
 }
 DEFINE(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,
        (size_t size, size_t align, const struct nothrow *tag))
 {
-    return new_slow_nothrow(align, size, tag);
+    return new_slow_nothrow(align, size, tag, FAMILY_NEW);
 }
 DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
        (size_t size, size_t align, const struct nothrow *tag))
 {
-    return new_slow_nothrow(align, size, tag);
+    return new_slow_nothrow(align, size, tag, FAMILY_NEW_ARRAY);
 }
 
 /* All deletes are free: the block knows its size. What the caller says of size and alignment is
  * only compared (lib/api/mismatch.h). */
-#define DELETE(name, args)                                   \
+#define DELETE(name, args, family)                           \
     EXPORT void name args;                                   \
     EXPORT void name args                                    \
     {                                                        \
         if (unlikely(!hot_push(load_relaxed(&heap_now), p))) \
-            libc_free_slow(p);                               \
+            libc_delete_slow(p, SIZE_UNKNOWN, 0, family);    \
     }
 
-#define DELETE_SIZED(name, args)                                         \
+#define DELETE_SIZED(name, args, family)                                 \
     EXPORT void name args;                                               \
     EXPORT void name args                                                \
     {                                                                    \
         if (unlikely(!hot_push_sized(load_relaxed(&heap_now), p, size))) \
-            libc_free_sized_slow(p, size);                               \
+            libc_delete_slow(p, size, 0, family);                        \
     }
 
-#define DELETE_ALIGNED(name, args, size)        \
-    EXPORT void name args;                      \
-    EXPORT void name args                       \
-    {                                           \
-        libc_free_aligned_slow(p, size, align); \
+#define DELETE_ALIGNED(name, args, size, family)  \
+    EXPORT void name args;                        \
+    EXPORT void name args                         \
+    {                                             \
+        libc_delete_slow(p, size, align, family); \
     }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-DELETE(_ZdlPv, (void *p))
-DELETE(_ZdaPv, (void *p))
-DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const struct nothrow *tag))
-DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const struct nothrow *tag))
-DELETE_SIZED(_ZdlPvm, (void *p, size_t size))
-DELETE_SIZED(_ZdaPvm, (void *p, size_t size))
-DELETE_ALIGNED(_ZdlPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN)
-DELETE_ALIGNED(_ZdaPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN)
-DELETE_ALIGNED(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), size)
-DELETE_ALIGNED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), size)
+DELETE(_ZdlPv, (void *p), FAMILY_NEW)
+DELETE(_ZdaPv, (void *p), FAMILY_NEW_ARRAY)
+DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const struct nothrow *tag), FAMILY_NEW)
+DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const struct nothrow *tag), FAMILY_NEW_ARRAY)
+DELETE_SIZED(_ZdlPvm, (void *p, size_t size), FAMILY_NEW)
+DELETE_SIZED(_ZdaPvm, (void *p, size_t size), FAMILY_NEW_ARRAY)
+DELETE_ALIGNED(_ZdlPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN, FAMILY_NEW)
+DELETE_ALIGNED(_ZdaPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN, FAMILY_NEW_ARRAY)
+DELETE_ALIGNED(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), size, FAMILY_NEW)
+DELETE_ALIGNED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), size,
+               FAMILY_NEW_ARRAY)
 DELETE_ALIGNED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
-               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN)
+               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN, FAMILY_NEW)
 DELETE_ALIGNED(_ZdaPvSt11align_val_tRKSt9nothrow_t,
-               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN)
+               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN, FAMILY_NEW_ARRAY)

@@ -19,6 +19,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "lib/api/ending.h"
+#include "lib/guard/guard.h"
 
 typedef void handler(int number);
 typedef handler *setter(int number, handler *value);
@@ -37,16 +38,39 @@ static setter *next_signal, *next_sysv, *next_sigset;
 static int set(int number, const struct sigaction *action, struct sigaction *before);
 static bool is_hidden(int number, const void *value);
 static struct sigaction ours(void);
+static void set_take(sigset_t *set, int number);
 
 EXPORT int sigaction(int number, const struct sigaction *restrict action,
                      struct sigaction *restrict before)
 {
-    struct sigaction own = ours();
+    struct sigaction own = ours(), kept;
+    if (fault_is_ours(number)) { /* ours stays, and passes on what is not for us */
+        fault_get(&kept);
+        if (action != NULL)
+            fault_set(action);
+        if (before != NULL)
+            *before = kept;
+        return 0;
+    }
+    if (fault_is_ours(SIGSEGV) && action != NULL) {
+        kept = *action;
+        set_take(&kept.sa_mask, SIGSEGV);
+        action = &kept;
+    }
     bool hidden = action != NULL && is_hidden(number, action->sa_handler);
     int result = set(number, hidden ? &own : action, before);
     if (result == 0 && before != NULL && before->sa_handler == ending_handler)
         memset(before, 0, sizeof *before);
     return result;
+}
+
+/* libc's sigdelset, without another symbol of libc's. */
+static void set_take(sigset_t *set, int number)
+{
+    uint64_t mask;
+    memcpy(&mask, set, sizeof mask);
+    mask &= ~(UINT64_C(1) << (number - 1));
+    memcpy(set, &mask, sizeof mask);
 }
 
 static void *next_of(void **cached, const char *name)
@@ -81,9 +105,14 @@ static struct sigaction ours(void)
 }
 
 /* The older functions set a handler and nothing else; our flags and mask are set after it. */
-static handler *set_by(setter *next, int number, handler *value)
+static handler *set_by(setter *next, int number, handler *value, int flags)
 {
-    struct sigaction own = ours();
+    struct sigaction own = ours(), kept, wanted = {.sa_handler = value, .sa_flags = flags};
+    if (fault_is_ours(number)) {
+        fault_get(&kept);
+        fault_set(&wanted);
+        return kept.sa_handler;
+    }
     bool hidden = is_hidden(number, value);
     handler *before = next(number, hidden ? ending_handler : value);
     if (hidden && before != SIG_ERR)
@@ -93,7 +122,7 @@ static handler *set_by(setter *next, int number, handler *value)
 
 EXPORT handler *signal(int number, handler *value)
 {
-    return set_by(next_of((void **)&next_signal, "signal"), number, value);
+    return set_by(next_of((void **)&next_signal, "signal"), number, value, SA_RESTART);
 }
 
 EXPORT handler *bsd_signal(int number, handler *value)
@@ -108,7 +137,8 @@ EXPORT handler *ssignal(int number, handler *value)
 
 EXPORT handler *__sysv_signal(int number, handler *value)
 {
-    return set_by(next_of((void **)&next_sysv, "__sysv_signal"), number, value);
+    return set_by(next_of((void **)&next_sysv, "__sysv_signal"), number, value,
+                  (int)(SA_RESETHAND | SA_NODEFER));
 }
 
 EXPORT handler *sysv_signal(int number, handler *value)
@@ -118,7 +148,33 @@ EXPORT handler *sysv_signal(int number, handler *value)
 
 EXPORT handler *sigset(int number, handler *value)
 {
-    return set_by(next_of((void **)&next_sigset, "sigset"), number, value);
+    return set_by(next_of((void **)&next_sigset, "sigset"), number, value, 0);
+}
+
+/* A fault of a thread that blocks SIGSEGV would end the program without a report. libc's function
+ * only makes the system call, and leaves its own signals alone. */
+EXPORT int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+{
+    enum { LIBC_FIRST = 32, KERNEL_SET = 8 };
+    uint64_t mask = 0;
+    if (set != NULL) {
+        memcpy(&mask, set, sizeof mask);
+        if (how != SIG_UNBLOCK)
+            mask &= ~(((UINT64_C(1) << (SIGRTMIN - LIBC_FIRST)) - 1) << (LIBC_FIRST - 1));
+        if (how != SIG_UNBLOCK && fault_is_ours(SIGSEGV))
+            mask &= ~(UINT64_C(1) << (SIGSEGV - 1));
+    }
+    return (int)-arch_syscall(SYS_rt_sigprocmask, how, set == NULL ? 0 : (long)&mask, (long)before,
+                              KERNEL_SET, 0, 0);
+}
+
+EXPORT int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+{
+    int error = pthread_sigmask(how, set, before);
+    if (error == 0)
+        return 0;
+    errno = error;
+    return -1;
 }
 
 /* libc's function only makes the system call. */

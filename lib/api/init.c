@@ -27,6 +27,7 @@
 #include "lib/api/twin.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
+#include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
 extern const char *memoir_conf __attribute__((weak));
@@ -87,6 +88,7 @@ static void start(void)
         return;
     }
     alloc_fork_watch();
+    guard_init();
     store_release(&state, READY);
     store_release(&init_ready, true);
 }
@@ -132,6 +134,7 @@ __attribute__((constructor(101))) static void come_up(void)
     if (init_done() && !twin_is_in_charge()) {
         attach_init();
         ending_apply();
+        guard_faults();
         control_cpu_init();
     }
     objects_refresh();
@@ -148,6 +151,7 @@ __attribute__((destructor)) static void go(void)
         return;
     if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
         cold_end();
+    guard_exit();
     leaks_exit(&here);
     triggers_exit(NULL);
     dump_recorder_end();

@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/print.h"
+#include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
 enum {
@@ -55,6 +56,8 @@ const struct leak_scan *leaks_find(const struct leak_request *request)
 static const struct leak_scan *find(const struct leak_request *request)
 {
     uint64_t since_ms = os_now_ms(), before;
+    if (guard_all)
+        return NULL;
     store_relaxed(&done, 0);
     request_now = *request;
     if (request_now.here == NULL)
@@ -78,7 +81,8 @@ void leaks_exit(const struct roots_thread *here)
     if (leaks_find(&request) != NULL)
         leak_last_end();
     else
-        complain(leaks_refused);
+        complain(guard_all ? "blocks are guarded; run it once more without guard"
+                              : leaks_refused);
 }
 
 static void helper_run(void)

@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "lib/api/guarding.h"
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
+#include "lib/guard/guard.h"
 #include "lib/watch/watch.h"
 
 int libc_new_mode;
@@ -69,17 +71,14 @@ void libc_free(void *p, const struct caller *caller)
         cold_free(p, caller);
 }
 
-void libc_free_sized_slow(void *p, size_t size)
+void libc_delete_slow(void *p, size_t size, size_t align, unsigned family)
 {
     struct caller caller = CALLER_HERE;
-    mismatch_look(p, size, 0, &caller);
-    libc_free(p, &caller);
-}
-
-void libc_free_aligned_slow(void *p, size_t size, size_t align)
-{
-    struct caller caller = CALLER_HERE;
-    mismatch_look(p, size, align, &caller);
+    caller.family = (uint8_t)family;
+    if (guarding_owns(p))
+        guarding_compare(p, size, align, &caller);
+    else if (size != SIZE_UNKNOWN || align != 0)
+        mismatch_look(p, size, align, &caller);
     libc_free(p, &caller);
 }
 
@@ -193,7 +192,7 @@ void *libc_aligned(size_t align, size_t size, const struct caller *caller)
     }
     if (align & (align - 1))
         align = (size_t)1 << (64 - __builtin_clzl(align));
-    if (align <= GRANULE)
+    if (align <= GRANULE && !guard_all)
         return libc_malloc(size, caller);
     void *block;
     do
@@ -274,12 +273,12 @@ EXPORT void cfree(void *p)
 EXPORT void free_sized(void *p, size_t size)
 {
     if (unlikely(!hot_push_sized(load_relaxed(&heap_now), p, size)))
-        libc_free_sized_slow(p, size);
+        libc_delete_slow(p, size, 0, FAMILY_MALLOC);
 }
 
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 {
-    libc_free_aligned_slow(p, size, align);
+    libc_delete_slow(p, size, align, FAMILY_MALLOC);
 }
 
 /* Names by which old programs reach libc's allocator. */

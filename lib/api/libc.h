@@ -57,8 +57,8 @@ void *libc_malloc(size_t size, const struct caller *caller);
 void *libc_aligned(size_t align, size_t size, const struct caller *caller);
 /* What free and the operators jump to when the hot path is not for the block. */
 NOINLINE void libc_free_slow(void *p);
-/* The same for those that tell the size, or the alignment and maybe the size (SIZE_UNKNOWN). */
-NOINLINE void libc_free_sized_slow(void *p, size_t size);
-NOINLINE void libc_free_aligned_slow(void *p, size_t size, size_t align);
+/* The same for operators, of a family (enum caller_family), and for those that tell the size
+ * (else SIZE_UNKNOWN) or the alignment (else 0). */
+NOINLINE void libc_delete_slow(void *p, size_t size, size_t align, unsigned family);
 
 #endif

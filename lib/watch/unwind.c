@@ -592,6 +592,7 @@ FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned mos
         *(const uintptr_t *)(frame + ARCH_SIGNAL_PC) + 1,
         *(const uintptr_t *)(frame + ARCH_SIGNAL_SP),
         *(const uintptr_t *)(frame + ARCH_SIGNAL_FP),
+        FAMILY_MALLOC,
     };
     walk_from(walk, &from, true, most);
 }

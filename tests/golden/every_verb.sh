@@ -111,6 +111,9 @@ with open("growth.heap", "w") as file:
     file.write("heap profile: 1: 4096 [1: 4096] @ growthz\n1: 4096 [1: 4096] @ 0x401000 0x402000\n")
 with open("contention", "w") as file:
     file.write("--- contention:\ncycles/second=1000000000\nsampling period=100\n1000 5 @ 0x401000 0x402000\n")
+with open("memoir-guard-1-1.json", "w") as file:
+    file.write('{"schema":"memoir.guard/1","program":"/work","pid":1,"text":"an overflow",'
+               '"stacks":[{"what":"accessed","thread":1,"name":"a","age_ms":0,"frames":["0x401000"]}],"modules":[]}')
 inputs = {
     "capture": "a.memoir", "jemalloc": newest("je*"), "gperftools": newest("gp*"), "pprof": newest("pb*"),
     "cpu": "cpu.prof", "folded": "cpu.folded", "growth": "growth.heap", "contention": "contention",

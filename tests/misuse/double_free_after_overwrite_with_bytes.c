@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* expect=double_free */
+/* verdicts: default=double_free full=use_after_free_sooner tight=use_after_free_sooner */
 /* The freed block is filled with a value before its second free: a mark inside it would be lost. */
 #include "tests/misuse/misuse.h"
 

@@ -26,6 +26,12 @@ function __memoir_option
     printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off
     printf 'leak.at_exit=%s\tat the end of the program, look for blocks that nothing points to any more\n' on off
     printf 'leak.mappings=%s\ta pointer in memory that the program mapped by itself keeps a block from being lost\n' on off
+    printf 'guard=%s\tblocks between pages that can'\''t be touched: overflows and uses after free stop the program\n' off full
+    printf 'guard.action=%s\twhat follows a report: the program'\''s own handler or death by its signal, abort, or nothing\n' report abort ignore
+    printf 'guard.tight=%s\tthe last byte of a guarded block is next to the guard page, whatever its alignment\n' on off
+    printf 'guard.memory=\tcap on the memory of guarded blocks\n'
+    printf 'guard.quarantine=\taddresses of freed guarded blocks that are not used again\n'
+    printf 'guard.file=\thow the names of report files begin; memoir-guard in the current folder if empty\n'
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
     printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
@@ -43,6 +49,8 @@ end
 complete -c memoir -f
 complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir and summarize its use of memory'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c memoir -n __fish_use_subcommand -a guard -d 'reports about overflows, uses after free and wrong frees, with names and lines'
+complete -c memoir -n '__fish_seen_subcommand_from guard' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a recover -d 'finish the recordings of programs that were left running or killed with memoir run'
 complete -c memoir -n '__fish_seen_subcommand_from recover' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a top -d 'the sites with the most memory, one line each'
@@ -102,7 +110,7 @@ complete -c memoir -n __fish_use_subcommand -a pprof -d 'pprof of gperftools or 
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or topic, or list the most common commands'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run recover top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl cpu stats ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run guard recover top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl cpu stats ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -112,6 +120,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep the l
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'mean bytes between two recorded blocks (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record every block; at the end, find blocks that nothing points to any more'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l guard -d 'guard every block: overflows and uses after free are reported; the option guard'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l cpu -d 'also record CPU time; the option cpu'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate-hz -d 'samples for each second of CPU time (100), 1 to 10000; the option cpu.rate' -x
@@ -120,6 +129,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'print 
 complete -c memoir -n '__fish_seen_subcommand_from run' -l detach -d 'return at once; memoir recover finishes the recording when the program has ended'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option, see memoir options; may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from guard' -l json -d 'as JSON, schema memoir.guard.named/1'
 complete -c memoir -n '__fish_seen_subcommand_from recover' -l output -d 'keep the recording as this file, or in this folder' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from recover' -l json -d 'as JSON, schema memoir.recover/1'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'add the machine code, as memoir disasm does'

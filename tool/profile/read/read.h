@@ -68,6 +68,7 @@ bool read_refuse(struct read_error *error, uint64_t offset, const char *format, 
     X(count)       \
     X(threadz)     \
     X(heap_text)   \
+    X(guard)       \
     X(dhat)        \
     X(speedscope)  \
     X(massif)      \

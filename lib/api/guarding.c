@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/api/guarding.h. A guarded block counts in the statistics and in the profile as the block
+ * that the program would have got without a guard.
+ */
+#include "lib/api/guarding.h"
+
+#include <string.h>
+
+#include "base/config.h"
+#include "base/os.h"
+#include "lib/api/cold_inside.h"
+#include "lib/api/young.h"
+#include "lib/guard/guard.h"
+#include "lib/heap/observer.h"
+#include "lib/watch/watch.h"
+
+enum {
+    WALK_OWNER = 1u << 31, /* with a thread's number: no walk of the CPU profile has it */
+    BUSY_MS = 1000,        /* how long another thread may have a cell */
+};
+
+static struct cell_event event_of(const struct caller *caller);
+static size_t counted_size(const struct cell *cell, unsigned *class);
+static void count(const struct cell *cell, bool begins);
+static struct cell *cell_of(const void *p, const char *call, const struct caller *caller);
+
+void *guarding_take(size_t size, size_t align, const struct origin *origin)
+{
+    unsigned class;
+    struct cell *cell = cells_take(size, align);
+    if (cell == NULL)
+        return NULL;
+    cell->born = event_of(origin->caller);
+    cell->family = origin->caller->family;
+    size_t usable = counted_size(cell, &class);
+    if (young_ring(usable)) {
+        cell->record.site = 0;
+        track_begin(&cell->record, origin->caller, class, usable, size, origin->born,
+                    sampler_number());
+        cell->recorded = true;
+    }
+    count(cell, true);
+    cells_begin(cell);
+    return (void *)cell->start;
+}
+
+bool guarding_owns(const void *p)
+{
+    return cells_own(p);
+}
+
+/* The stack of the caller, by number. */
+static struct cell_event event_of(const struct caller *caller)
+{
+    static const struct own_stack nothing;
+    struct cell_event event = {os_now_ms(), STACK_NONE, lock_self()};
+    struct walk *walk = walks_take(WALK_OWNER | young.number, &nothing);
+    if (walk == NULL)
+        return event;
+    unwind(walk, caller, config.heap_depth);
+    event.stack = stacks_add(walk);
+    walks_give(walk);
+    return event;
+}
+
+static size_t counted_size(const struct cell *cell, unsigned *class)
+{
+    size_t size = cell->size == 0 ? 1 : cell->size;
+    *class = size <= BLOCK_MAX ? class_of(size) : CLASS_COUNT;
+    return size <= BLOCK_MAX ? class_size(*class) : units_of(size) << UNIT_SHIFT;
+}
+
+static void count(const struct cell *cell, bool begins)
+{
+    unsigned class;
+    size_t usable = counted_size(cell, &class);
+    struct heap_sums sums = {begins, !begins, begins ? usable : 0, begins ? 0 : usable};
+    if (class == CLASS_COUNT) {
+        cold_large_count(NULL, sums);
+    } else {
+        young_sum(sums);
+        counts_direct(class, begins, !begins);
+    }
+    account_elsewhere(class, usable, begins);
+}
+
+/* ---- ends --------------------------------------------------------------------------------- */
+
+void guarding_free(void *p, const struct caller *caller, bool moved)
+{
+    struct cell *cell = cell_of(p, "free", caller);
+    unsigned class;
+    if (cell == NULL || !cold_begin(caller))
+        return; /* reported; or lost, in a signal handler that came upon us inside */
+    const uint8_t *damage = NULL;
+    if (!cells_claim(cell)) {
+        cold_end();
+        guard_complain(GUARD_DOUBLE_FREE, (uintptr_t)p, cell, "free", caller, 0);
+        return;
+    }
+    damage = cells_damage(cell);
+    bool mixed = cell->family != caller->family;
+    if (damage != NULL || mixed) {
+        cold_end();
+        guard_complain(damage != NULL ? GUARD_DAMAGE : GUARD_MIXED,
+                 damage != NULL ? (uintptr_t)damage : (uintptr_t)p, cell, "free", caller, 0);
+        if (!cold_begin(caller))
+            return;
+    }
+    cold_heap(true);
+    cold_look_at_peak();
+    size_t usable = counted_size(cell, &class);
+    if (cell->recorded)
+        track_end(&cell->record, caller, usable, cell->size, moved);
+    count(cell, false);
+    cell->died = event_of(caller);
+    cells_give(cell);
+    cold_end();
+}
+
+size_t guarding_size(const void *p, const char *call, const struct caller *caller)
+{
+    struct cell *cell = cell_of(p, call, caller);
+    return cell == NULL ? 0 : cell->size;
+}
+
+uint64_t guarding_born(const void *p)
+{
+    const struct cell *cell = cells_near((uintptr_t)p);
+    return cell->recorded ? track_born(&cell->record) : TRACK_MOVED;
+}
+
+void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller)
+{
+    struct cell *cell = cells_near((uintptr_t)p);
+    if (cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
+        return; /* free says what it is */
+    if ((size != SIZE_MAX && size != cell->size) || (align != 0 && (uintptr_t)p % align != 0))
+        guard_complain(GUARD_SIZE, (uintptr_t)p, cell, "delete", caller, size);
+}
+
+/* The live block that begins at p; anything else is reported. */
+static struct cell *cell_of(const void *p, const char *call, const struct caller *caller)
+{
+    uintptr_t address = (uintptr_t)p;
+    struct cell *cell = cells_near(address);
+    uint64_t since_ms = os_now_ms();
+    while (cell != NULL && load_acquire(&cell->state) == CELL_BUSY &&
+           os_now_ms() - since_ms < BUSY_MS)
+        ; /* another thread frees it, or looks at it: it will know in a moment */
+    uint8_t state = cell == NULL ? CELL_NONE : load_acquire(&cell->state);
+    if (state == CELL_LIVE && cell->start == address)
+        return cell;
+    bool inside = state != CELL_NONE && cell->born.thread != 0 && address > cell->start &&
+                  address < cell->start + cell->size;
+    bool again = state != CELL_NONE && cell->born.thread != 0 && address == cell->start;
+    bool frees = strcmp(call, "free") == 0;
+    guard_complain(again    ? frees ? GUARD_DOUBLE_FREE : GUARD_FREED
+             : inside ? GUARD_INTERIOR
+                      : GUARD_NEVER,
+             address, cell, call, caller, 0);
+    return NULL;
+}

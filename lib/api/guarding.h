@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Guarded blocks (lib/guard) as malloc and free see them: which blocks are, what is noted about
+ * them, how they are counted, and what follows an error. A guarded block lies outside of the
+ * window, so the hot path leaves it to cold code by a test that it makes anyway. While all blocks
+ * are guarded no thread has a heap of its own, and so every call comes to cold code.
+ */
+#ifndef API_GUARDING_H
+#define API_GUARDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct caller; /* lib/watch/unwind.h */
+struct origin; /* lib/api/cold_inside.h */
+
+/* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. */
+void *guarding_take(size_t size, size_t align, const struct origin *origin);
+/* From outside: whether p is in the memory of guarded blocks. */
+bool guarding_owns(const void *p);
+/* From outside. Frees a block that `guarding_owns`; `moved`: realloc goes on with another one. */
+void guarding_free(void *p, const struct caller *caller, bool moved);
+/* From outside: the size that was asked for; what is no live block is reported, for `call`. */
+size_t guarding_size(const void *p, const char *call, const struct caller *caller);
+/* `track_born` of the block's record. */
+uint64_t guarding_born(const void *p);
+/* From outside: a delete that tells another size than the block's is reported. */
+void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/guard/cells.h. The lock protects the lists and the end of the table; the calls of the
+ * kernel are made without it, on a cell that is CELL_BUSY and so no other thread's.
+ */
+#include "lib/guard/cells.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/message.h"
+#include "base/os.h"
+#include "base/print.h"
+
+enum {
+    LONG = 17,        /* free cells are in lists by pages of their run; from here on in one */
+    LOOK_MAX = 64,    /* cells of that one that are looked at */
+    FILL = 0xa9,      /* the bytes around a block */
+    PIECE = 16 << 20, /* of the region, made accessible at once */
+    PIECE_CELLS = 1 << 20,
+    RESERVE_SHIFT = 40, /* the region: 1 TiB, where addresses are not limited */
+};
+
+struct list {
+    uint32_t first, last;
+};
+
+struct lock cells_lock = {0, LOCK_GUARD};
+
+static struct cells_limits limits;
+static uintptr_t region;
+static size_t region_size, page_size;
+static struct cell *cells; /* by number; 0 is none */
+static size_t cells_max;
+static uint32_t count = 1; /* numbers handed out */
+static uint32_t pages_used = 1;
+static size_t pages_open, cells_open_bytes; /* how far region and table are accessible */
+static struct list lists[LONG + 1], quarantine;
+static bool markers;
+static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
+static uint64_t live_blocks, live_bytes, freed_blocks, freed_bytes, refused;
+
+static bool probe_markers(void);
+static uint64_t mappings_max(void);
+static struct cell *cell_find(uint32_t run);
+static struct cell *cell_make(uint32_t run);
+static bool pages_access(struct cell *cell, bool open);
+static void place(struct cell *cell, size_t size, size_t align);
+static void list_add(struct list *list, struct cell *cell);
+static struct cell *list_take(struct list *list, struct cell *before);
+static void quarantine_trim(void);
+static void refuse(const char *why);
+static void put_back(struct cell *cell);
+
+bool cells_init(const struct cells_limits *wanted)
+{
+    limits = *wanted;
+    page_size = os_page_size();
+    uint64_t addresses = os_limit(RLIMIT_AS);
+    region_size = (size_t)1 << RESERVE_SHIFT;
+    while (region_size > addresses / 4)
+        region_size /= 2;
+    do {
+        region = (uintptr_t)os_reserve(region_size);
+    } while (region == 0 && (region_size /= 4) >= PIECE);
+    if (region == 0)
+        return false;
+    cells_max = region_size / page_size / 2;
+    cells = os_reserve((cells_max * sizeof *cells + PIECE_CELLS) & ~(size_t)(PIECE_CELLS - 1));
+    markers = cells != NULL && probe_markers();
+    if (!markers)
+        live_max = mappings_max() / 4;
+    return cells != NULL;
+}
+
+/* Whether the kernel has guards that take no mapping; asked on the first page, which is one. */
+static bool probe_markers(void)
+{
+    return os_access((void *)region, page_size, true) && os_guard((void *)region, page_size, true);
+}
+
+static uint64_t mappings_max(void)
+{
+    enum { DEFAULT = 65530 };
+    char text[24];
+    int fd = os_open("/proc/sys/vm/max_map_count", 0, 0);
+    ssize_t length = fd < 0 ? 0 : os_read(fd, text, sizeof text);
+    uint64_t value = 0;
+    for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+        value = value * 10 + (uint64_t)(text[i] - '0');
+    if (fd >= 0)
+        os_close(fd);
+    return value == 0 ? DEFAULT : value;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + page_size - 1) / page_size;
+}
+
+static struct cell *cell_at(uint32_t number)
+{
+    return number == 0 ? NULL : &cells[number];
+}
+
+static uintptr_t page_at(uint32_t page)
+{
+    return region + (uintptr_t)page * page_size;
+}
+
+static struct list *list_of(uint32_t run)
+{
+    return &lists[run < LONG ? run : LONG];
+}
+
+struct cell *cells_take(size_t size, size_t align)
+{
+    size_t pages = whole_pages(size), extra = align > page_size ? align / page_size : 0;
+    if (pages == 0 && align > page_size)
+        pages = 1;
+    if (cells == NULL || size > region_size || align > region_size ||
+        load_relaxed(&live_bytes) + pages * page_size > limits.live_bytes) {
+        refuse("they take more than the option guard.memory, or all addresses");
+        return NULL;
+    }
+    if (load_relaxed(&live_blocks) >= live_max) {
+        refuse("each takes two mappings on this kernel, and a quarter of vm.max_map_count blocks "
+               "have them");
+        return NULL;
+    }
+    lock_take(&cells_lock);
+    struct cell *cell = cell_find((uint32_t)(pages + extra));
+    if (cell == NULL)
+        cell = cell_make((uint32_t)(pages + extra));
+    lock_give(&cells_lock);
+    if (cell == NULL) {
+        refuse("the system gives no more memory or addresses for them");
+        return NULL;
+    }
+    cell->pages = (uint32_t)pages;
+    place(cell, size, align);
+    if (pages > 0 && !pages_access(cell, true)) {
+        put_back(cell);
+        refuse("the system gives no more memory or mappings for them");
+        return NULL;
+    }
+    char *first = (char *)page_at(cell->data), *end = first + pages * page_size;
+    char *block = (char *)cell->start;
+    if (pages > 0) {
+        memset(first, FILL, (size_t)(block - first));
+        memset(block + size, FILL, (size_t)(end - (block + size)));
+    }
+    cell->opened = false;
+    cell->recorded = false;
+    return cell;
+}
+
+/* Where the block begins. One without a byte has an address in the guard page behind the run. */
+static void place(struct cell *cell, size_t size, size_t align)
+{
+    uintptr_t end = page_at(cell->page + cell->run);
+    cell->size = size;
+    if (align > page_size) {
+        cell->start = (page_at(cell->page) + align - 1) & ~(align - 1);
+        cell->data = (uint32_t)((cell->start - region) / page_size);
+        return;
+    }
+    cell->data = cell->page + cell->run - cell->pages;
+    if (cell->pages == 0) {
+        cell->start = end;
+        return;
+    }
+    /* An object that needs an alignment is a multiple of it long: smaller blocks need less. */
+    size_t natural = limits.tight ? 1 : GRANULE;
+    while (natural > size)
+        natural /= 2;
+    align = align < natural ? natural : align;
+    cell->start = (end - size) & ~(align - 1);
+}
+
+void cells_begin(struct cell *cell)
+{
+    __atomic_fetch_add(&live_blocks, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&live_bytes, cell->pages * page_size, __ATOMIC_RELAXED);
+    store_release(&cell->state, CELL_LIVE);
+}
+
+bool cells_claim(struct cell *cell)
+{
+    uint8_t live = CELL_LIVE;
+    return __atomic_compare_exchange_n(&cell->state, &live, CELL_BUSY, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+
+void cells_give(struct cell *cell)
+{
+    if (cell->pages > 0)
+        pages_access(cell, false);
+    __atomic_fetch_sub(&live_blocks, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&live_bytes, cell->pages * page_size, __ATOMIC_RELAXED);
+    lock_take(&cells_lock);
+    list_add(&quarantine, cell);
+    freed_blocks++;
+    freed_bytes += (size_t)cell->run * page_size + page_size;
+    store_release(&cell->state, CELL_FREED);
+    quarantine_trim();
+    lock_give(&cells_lock);
+}
+
+/* The oldest blocks leave the quarantine: their addresses may be used again. */
+static void quarantine_trim(void)
+{
+    while (freed_bytes > limits.quarantine_bytes && quarantine.first != 0) {
+        struct cell *cell = list_take(&quarantine, NULL);
+        freed_blocks--;
+        freed_bytes -= (size_t)cell->run * page_size + page_size;
+        store_release(&cell->state, CELL_FREE);
+        list_add(list_of(cell->run), cell);
+    }
+}
+
+/* The pages of the cell's block, and what is in them. Opened ones read as zero. */
+static bool pages_access(struct cell *cell, bool open)
+{
+    void *at = (void *)page_at(cell->data);
+    size_t size = cell->pages * page_size;
+    if (open) {
+        bool fine = (markers && !cell->sealed) || os_access(at, size, true);
+        cell->sealed = cell->sealed && !fine;
+        return fine && (!markers || os_guard(at, size, false));
+    }
+    if (markers && os_guard(at, size, true))
+        return true;
+    os_return(at, size);
+    cell->sealed = os_access(at, size, false);
+    return cell->sealed;
+}
+
+static void put_back(struct cell *cell)
+{
+    lock_take(&cells_lock);
+    store_release(&cell->state, CELL_FREE);
+    list_add(list_of(cell->run), cell);
+    lock_give(&cells_lock);
+}
+
+/* ---- lists and the table, under the lock -------------------------------------------------- */
+
+static void list_add(struct list *list, struct cell *cell)
+{
+    uint32_t number = (uint32_t)(cell - cells);
+    cell->next = 0;
+    if (list->last == 0)
+        list->first = number;
+    else
+        cells[list->last].next = number;
+    list->last = number;
+}
+
+/* Takes the cell behind `before`, or the first. */
+static struct cell *list_take(struct list *list, struct cell *before)
+{
+    uint32_t *link = before == NULL ? &list->first : &before->next;
+    struct cell *cell = cell_at(*link);
+    if (cell == NULL)
+        return NULL;
+    store_relaxed(&cell->state, CELL_BUSY);
+    if (cell->next == 0)
+        list->last = before == NULL ? 0 : (uint32_t)(before - cells);
+    *link = cell->next;
+    return cell;
+}
+
+static struct cell *cell_find(uint32_t run)
+{
+    struct list *list = list_of(run);
+    if (run < LONG)
+        return list_take(list, NULL);
+    struct cell *before = NULL, *cell = cell_at(list->first);
+    for (unsigned i = 0; cell != NULL && i < LOOK_MAX; i++) {
+        if (cell->run >= run && cell->run / 2 <= run)
+            return list_take(list, before);
+        before = cell;
+        cell = cell_at(cell->next);
+    }
+    return NULL;
+}
+
+/* Makes the next `bytes` of the table accessible. */
+static bool table_reach(size_t bytes)
+{
+    if (bytes <= cells_open_bytes)
+        return true;
+    if (bytes > cells_max * sizeof *cells ||
+        !os_access((char *)cells + cells_open_bytes, PIECE_CELLS, true))
+        return false;
+    cells_open_bytes += PIECE_CELLS;
+    return bytes <= cells_open_bytes;
+}
+
+/* And the region up to a page: all of it guards at first. */
+static bool region_reach(uint32_t page)
+{
+    size_t bytes = (size_t)page * page_size, size = PIECE;
+    if (!markers || bytes <= pages_open)
+        return bytes <= region_size;
+    while (pages_open + size < bytes)
+        size += PIECE;
+    if (pages_open + size > region_size)
+        size = region_size - pages_open;
+    char *at = (char *)region + pages_open;
+    if (pages_open + size < bytes || !os_access(at, size, true))
+        return false;
+    if (!os_guard(at, size, true)) {
+        os_access(at, size, false);
+        return false;
+    }
+    pages_open += size;
+    return true;
+}
+
+static struct cell *cell_make(uint32_t run)
+{
+    if ((size_t)pages_used + run + 1 > region_size / page_size ||
+        !table_reach(((size_t)count + 1) * sizeof *cells) || !region_reach(pages_used + run + 1))
+        return NULL;
+    struct cell *cell = &cells[count];
+    cell->page = pages_used;
+    cell->run = run;
+    store_relaxed(&cell->state, CELL_BUSY);
+    pages_used += run + 1;
+    store_release(&count, count + 1);
+    return cell;
+}
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+bool cells_own(const void *p)
+{
+    return (uintptr_t)p - region < region_size;
+}
+
+struct cell *cells_near(uintptr_t address)
+{
+    uint32_t low = 1, high = load_acquire(&count);
+    if (!cells_own((void *)address) || high == 1)
+        return NULL;
+    uint32_t page = (uint32_t)((address - region) / page_size);
+    while (high - low > 1) { /* cells[low].page <= page, unless low is the first */
+        uint32_t middle = low + (high - low) / 2;
+        if (cells[middle].page <= page)
+            low = middle;
+        else
+            high = middle;
+    }
+    struct cell *cell = &cells[low], *next = low + 1 < load_acquire(&count) ? cell + 1 : NULL;
+    if (cell->state == CELL_NONE)
+        return NULL;
+    if (page < cell->page + cell->run || cell->start == address || next == NULL ||
+        next->state == CELL_NONE || cell->pages == 0)
+        return cell;
+    /* In the guard page behind the run: the one of both that lives, or else the nearer one. */
+    bool here = cell->state == CELL_LIVE, there = next->state == CELL_LIVE;
+    if (here != there)
+        return here ? cell : next;
+    return address - (cell->start + cell->size) > next->start - address ? next : cell;
+}
+
+const struct cell *cells_before(const struct cell *cell)
+{
+    return cell - cells > 1 ? cell - 1 : NULL;
+}
+
+const struct cell *cells_after(const struct cell *cell)
+{
+    return (uint32_t)(cell - cells) + 1 < load_acquire(&count) ? cell + 1 : NULL;
+}
+
+static const uint8_t *first_other(const uint8_t *at, const uint8_t *end)
+{
+    uint64_t word;
+    for (; end - at >= (ptrdiff_t)sizeof word; at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        if (word != FILL * UINT64_C(0x0101010101010101))
+            break;
+    }
+    while (at < end && *at == FILL)
+        at++;
+    return at < end ? at : NULL;
+}
+
+const uint8_t *cells_damage(const struct cell *cell)
+{
+    const uint8_t *first = (const uint8_t *)page_at(cell->data);
+    const uint8_t *end = first + cell->pages * page_size, *block = (const uint8_t *)cell->start;
+    if (cell->pages == 0 || cell->opened)
+        return NULL;
+    const uint8_t *behind = first_other(block + cell->size, end);
+    return behind != NULL ? behind : first_other(first, block);
+}
+
+bool cells_open(struct cell *cell, uintptr_t address)
+{
+    void *at = (void *)(address & ~(uintptr_t)(page_size - 1));
+    cell->opened = true;
+    return markers ? os_guard(at, page_size, false) || os_access(at, page_size, true)
+                   : os_access(at, page_size, true);
+}
+
+struct cells_sums cells_sums(void)
+{
+    return (struct cells_sums){load_relaxed(&live_blocks),  load_relaxed(&live_bytes),
+                               load_relaxed(&freed_blocks), load_relaxed(&freed_bytes),
+                               load_relaxed(&refused),      markers};
+}
+
+void cells_each(void (*each)(void *context, struct cell *cell), void *context)
+{
+    uint32_t all = load_acquire(&count);
+    for (uint32_t i = 1; i < all; i++)
+        if (load_acquire(&cells[i].state) == CELL_LIVE)
+            each(context, &cells[i]);
+}
+
+bool cells_range(uintptr_t *start, uintptr_t *end)
+{
+    *start = region;
+    *end = region + region_size;
+    return region != 0;
+}
+
+/* ---- after fork and after jumps ----------------------------------------------------------- */
+
+/* The lists from the states. A cell that is CELL_BUSY belongs to a thread, or to none any more. */
+static void rebuild(void)
+{
+    memset(lists, 0, sizeof lists);
+    quarantine = (struct list){0};
+    freed_blocks = freed_bytes = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        struct cell *cell = &cells[i];
+        if (cell->state == CELL_FREE) {
+            list_add(list_of(cell->run), cell);
+        } else if (cell->state == CELL_FREED) {
+            list_add(&quarantine, cell);
+            freed_blocks++;
+            freed_bytes += (size_t)cell->run * page_size + page_size;
+        }
+    }
+}
+
+void cells_recover(uint32_t parent_id)
+{
+    if (lock_break(&cells_lock, parent_id))
+        rebuild();
+}
+
+void cells_abandoned(void)
+{
+    if (!lock_is_own(&cells_lock))
+        return;
+    rebuild();
+    lock_give(&cells_lock);
+}
+
+/* Counts, and says so once. */
+static void refuse(const char *why)
+{
+    char buffer[320];
+    struct print line;
+    if (__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED) != 0)
+        return;
+    print_start(&line, buffer, sizeof buffer);
+    print_format(&line,
+                 "memoir: guard: new blocks are no longer guarded: %s (%lu blocks are live). They "
+                 "are when others have been freed; see guard.memory in memoir options\n",
+                 why, (unsigned long)load_relaxed(&live_blocks));
+    message_flush(&line);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door of lib/guard: blocks between pages that nothing may touch (cells.h), what is said when
+ * something does, or when a block is found damaged or freed wrongly (report.h), and the signal by
+ * which the kernel tells (fault.h). How they are malloc's blocks is told in lib/api/guarding.h.
+ */
+#ifndef GUARD_GUARD_H
+#define GUARD_GUARD_H
+
+#include "base/compiler.h"
+#include "lib/guard/cells.h"
+#include "lib/guard/fault.h"
+#include "lib/guard/report.h"
+
+struct caller; /* lib/watch/unwind.h */
+
+extern HIDDEN bool guard_all; /* every block is guarded; does not change after the start */
+
+/* At the start, from the options. */
+void guard_init(void);
+/* In our constructor: the handler of faults. */
+void guard_faults(void);
+/* At the end of the program: looks for damage around blocks that were never freed. */
+void guard_exit(void);
+/* Reports an error that a call found; then the program ends, unless the option guard.action wants
+ * it to go on. `caller` may be NULL. */
+void guard_complain(enum guard_error error, uintptr_t address, const struct cell *cell,
+                    const char *call, const struct caller *caller, size_t size);
+
+#endif

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/guard/report.h. All buffers are static, since a signal handler's stack may be small: one
+ * report is made at a time, and a second thread with an error waits for the first.
+ */
+#include "lib/guard/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/confine.h"
+#include "base/lock.h"
+#include "base/maps.h"
+#include "base/message.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "base/sink.h"
+#include "lib/guard/cells.h"
+#include "lib/watch/watch.h"
+
+enum {
+    STACKS = 3,
+    FRAMES = 128,
+    FRAMES_SHOWN = 24,
+    MODULES = 256,
+    NAMES = 16 << 10,
+    TEXT = 32 << 10,
+    WAIT_MS = 2000, /* for the report of another thread */
+    ROW = 16,       /* bytes in a row of the picture */
+    NAME_SIZE = CONFIG_PATH_SIZE + 64,
+};
+
+struct frame {
+    uintptr_t pc;
+    uint32_t module; /* 0: none */
+};
+
+struct stack {
+    const char *what; /* one word, for the file */
+    struct frame frames[FRAMES];
+    unsigned count;
+    uint32_t thread;
+    uint64_t age_ms;
+    char name[TASK_NAME_SIZE];
+    bool known;
+};
+
+struct module {
+    uint64_t start, end, offset;
+    uint32_t path; /* in `names` */
+    uint8_t id[MAPS_ID_MOST], id_length;
+};
+
+static uint32_t turn;
+static uint64_t count;
+static BULK struct stack stacks[STACKS];
+static BULK struct module modules[MODULES];
+static unsigned modules_count;
+static BULK char names[NAMES];
+static size_t names_used;
+static BULK char text[TEXT];
+static BULK struct maps maps;
+static char file_name[NAME_SIZE];
+
+static void stacks_gather(const struct guard_report *report);
+static void modules_gather(void);
+static void tell(const struct guard_report *report);
+static void file_write(const struct guard_report *report, const char *words);
+static void headline(struct print *out, const struct guard_report *report);
+
+static const char *const error_words[GUARD_ERRORS] = {
+    "overflow",       "underflow",     "use-after-free",  "wild-access",
+    "damaged-bounds", "double-free",   "call-after-free", "interior-free",
+    "invalid-free",   "mixed-functions", "wrong-size",
+};
+
+void report_make(const struct guard_report *report)
+{
+    uint64_t since_ms = os_now_ms();
+    while (!turn_take(&turn)) {
+        static uint32_t never;
+        if (load_relaxed(&turn) == lock_self() || os_now_ms() - since_ms > WAIT_MS)
+            return;
+        os_wait(&never, 0, 10);
+    }
+    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    stacks_gather(report);
+    modules_gather();
+    tell(report);
+    turn_give(&turn);
+}
+
+uint64_t report_count(void)
+{
+    return load_relaxed(&count);
+}
+
+void report_forked(void)
+{
+    store_relaxed(&turn, 0);
+}
+
+const char *report_family(unsigned family, bool frees)
+{
+    static const char *const words[FAMILY_COUNT][2] = {
+        {"malloc", "free"}, {"new", "delete"}, {"new []", "delete []"}};
+    return words[family < FAMILY_COUNT ? family : 0][frees];
+}
+
+/* ---- what is known ------------------------------------------------------------------------ */
+
+static void stack_event(struct stack *stack, const char *what, const struct cell_event *event)
+{
+    uintptr_t pcs[FRAMES];
+    stack->what = what;
+    stack->known = true;
+    stack->thread = event->thread;
+    stack->age_ms = os_now_ms() - event->time_ms;
+    stack->count = stacks_frames(event->stack, pcs, FRAMES);
+    stack->count = stack->count > FRAMES ? FRAMES : stack->count;
+    for (unsigned i = 0; i < stack->count; i++)
+        stack->frames[i] = (struct frame){pcs[i], 0};
+}
+
+static void stacks_gather(const struct guard_report *report)
+{
+    const struct cell *cell = report->cell;
+    const struct walk *now = report->now;
+    bool access = report->error <= GUARD_WILD;
+    memset(stacks, 0, sizeof stacks);
+    stacks[0] = (struct stack){.what = access ? "accessed" : "found", .known = true,
+                               .thread = report->thread};
+    unsigned frames = now == NULL ? 0 : now->count < FRAMES ? now->count : FRAMES;
+    for (unsigned i = 0; i < frames; i++)
+        stacks[0].frames[i] = (struct frame){now->pcs[now->count - 1 - i], 0};
+    stacks[0].count = frames;
+    if (cell != NULL && cell->born.thread != 0)
+        stack_event(&stacks[1], "allocated", &cell->born);
+    if (cell != NULL && cell->state == CELL_FREED)
+        stack_event(&stacks[2], "freed", &cell->died);
+    for (unsigned i = 0; i < STACKS && !confined(CONFINE_OPEN); i++)
+        if (stacks[i].known)
+            tasks_name_of((pid_t)stacks[i].thread, stacks[i].name);
+}
+
+static bool module_used(const struct map *map)
+{
+    bool used = false;
+    for (unsigned i = 0; i < STACKS; i++)
+        for (unsigned k = 0; k < stacks[i].count; k++)
+            if (stacks[i].frames[k].pc - 1 - map->start < map->end - map->start) {
+                stacks[i].frames[k].module = modules_count + 1;
+                used = true;
+            }
+    return used;
+}
+
+/* The files that the code of the stacks is in. */
+static void modules_gather(void)
+{
+    struct map map;
+    modules_count = 0;
+    names_used = 1;
+    if (confined(CONFINE_OPEN) || !maps_open(&maps))
+        return;
+    while (maps_next(&maps, &map)) {
+        uint8_t id[MAPS_ID_MOST];
+        unsigned length = maps_build_id(&maps, &map, id);
+        size_t path = strlen(map.path) + 1;
+        if (!map.executable || modules_count == MODULES || names_used + path > NAMES ||
+            !module_used(&map))
+            continue;
+        struct module *module = &modules[modules_count++];
+        *module = (struct module){map.start, map.end, map.offset, (uint32_t)names_used, {0},
+                                  (uint8_t)length};
+        memcpy(module->id, id, length);
+        memcpy(names + names_used, map.path, path);
+        names_used += path;
+    }
+    maps_close(&maps);
+}
+
+/* ---- on standard error -------------------------------------------------------------------- */
+
+static void age_print(struct print *out, uint64_t ms)
+{
+    if (ms == 0) {
+        print_text(out, "less than 1 ms before");
+        return;
+    }
+    print_decimal(out, ms, 3);
+    print_text(out, " s before");
+}
+
+static void stack_print(struct print *out, const struct stack *stack)
+{
+    print_format(out, "  %s by thread %u", stack->what, stack->thread);
+    if (stack->name[0] != '\0') {
+        print_text(out, " (");
+        print_clean(out, stack->name, strnlen(stack->name, TASK_NAME_SIZE), TASK_NAME_SIZE);
+        print_char(out, ')');
+    }
+    if (stack != &stacks[0]) {
+        print_text(out, ", ");
+        age_print(out, stack->age_ms);
+    }
+    print_text(out, stack->count == 0 ? ": no stack is known\n" : "\n");
+    for (unsigned i = 0; i < stack->count && i < FRAMES_SHOWN; i++) {
+        const struct frame *frame = &stack->frames[i];
+        print_format(out, "    #%u %p", i, (void *)(frame->pc - 1));
+        if (frame->module != 0) {
+            const struct module *module = &modules[frame->module - 1];
+            print_text(out, "  ");
+            print_clean(out, names + module->path, strlen(names + module->path), 200);
+            print_format(out, "+0x%lx",
+                         (unsigned long)(frame->pc - 1 - module->start + module->offset));
+        }
+        print_char(out, '\n');
+    }
+    if (stack->count > FRAMES_SHOWN)
+        print_format(out, "    ... %u more\n", stack->count - FRAMES_SHOWN);
+}
+
+/* Bytes around a live block's end, or its start. */
+static void picture_print(struct print *out, const struct guard_report *report)
+{
+    const struct cell *cell = report->cell;
+    if (cell == NULL || cell->pages == 0 || cell->opened ||
+        (cell->state != CELL_LIVE && cell->state != CELL_BUSY))
+        return;
+    uintptr_t low = (cell->start & ~(uintptr_t)(os_page_size() - 1));
+    uintptr_t high = low + cell->pages * os_page_size(), middle = report->address;
+    if (middle < low || middle >= high)
+        middle = middle < cell->start ? cell->start : cell->start + cell->size - 1;
+    uintptr_t from = (middle & ~(uintptr_t)(ROW - 1)) - 2 * ROW;
+    from = from < low ? low : from;
+    print_text(out, "  bytes (the block's own in brackets)\n");
+    for (uintptr_t row = from; row < from + 5 * ROW && row < high; row += ROW) {
+        print_format(out, "    %p ", (void *)row);
+        for (uintptr_t at = row; at < row + ROW; at++) {
+            uint8_t byte = *(const uint8_t *)at;
+            bool first = at == cell->start, last = at + 1 == cell->start + cell->size;
+            print_char(out, first ? '[' : ' ');
+            print_char(out, "0123456789abcdef"[byte >> 4]);
+            print_char(out, "0123456789abcdef"[byte & 15]);
+            if (last)
+                print_char(out, ']');
+        }
+        print_char(out, '\n');
+    }
+}
+
+static void neighbour_print(struct print *out, const char *where, const struct cell *cell)
+{
+    static const char *const states[] = {"", "busy", "unused now", "live", "freed"};
+    if (cell == NULL || cell->born.thread == 0)
+        return;
+    print_format(out, "  %s it: a block of %zu bytes at %p, %s\n", where, cell->size,
+                 (void *)cell->start, states[cell->state]);
+}
+
+static void tell(const struct guard_report *report)
+{
+    struct print out;
+    print_start(&out, text, sizeof text);
+    headline(&out, report);
+    size_t words = print_length(&out);
+    print_char(&out, '\n');
+    for (unsigned i = 0; i < STACKS; i++)
+        if (stacks[i].known)
+            stack_print(&out, &stacks[i]);
+    picture_print(&out, report);
+    if (report->cell != NULL) {
+        neighbour_print(&out, "before", cells_before(report->cell));
+        neighbour_print(&out, "behind", cells_after(report->cell));
+    }
+    static char line[512];
+    struct print first;
+    print_start(&first, line, sizeof line);
+    print_bytes(&first, text, words);
+    file_write(report, print_string(&first));
+    if (file_name[0] != '\0')
+        print_format(&out, "  names and lines: memoir guard %s\n", file_name);
+    store_relaxed(&confine_denied, load_relaxed(&confine_denied) & ~(uint32_t)CONFINE_MESSAGES);
+    message_flush(&out);
+}
+
+/* The first line. For errors of frees it is the one that is said without a guard, too. */
+static void headline(struct print *out, const struct guard_report *report)
+{
+    const struct cell *cell = report->cell;
+    const void *address = (void *)report->address;
+    const char *access = report->wrote > 0 ? "write" : report->wrote == 0 ? "read" : "access";
+    size_t size = cell == NULL ? 0 : cell->size;
+    uintptr_t start = cell == NULL ? 0 : cell->start, end = start + size;
+    switch (report->error) {
+    case GUARD_OVERFLOW:
+        print_format(out, "memoir: guard: overflow: %s at %p, %zu bytes behind the end", access,
+                     address, (size_t)(report->address - end));
+        break;
+    case GUARD_UNDERFLOW:
+        print_format(out, "memoir: guard: underflow: %s at %p, %zu bytes before the start", access,
+                     address, (size_t)(start - report->address));
+        break;
+    case GUARD_USE_AFTER_FREE:
+        print_format(out, "memoir: guard: use after free: %s at %p, %zd bytes into a freed", access,
+                     address, (ssize_t)(report->address - start));
+        print_format(out, " block of %zu bytes at %p", size, (void *)start);
+        return;
+    case GUARD_DAMAGE:
+        print_format(out, "memoir: guard: %s: %p was written to, %zu bytes %s",
+                     report->address < start ? "underflow" : "overflow", address,
+                     (size_t)(report->address < start ? start - report->address
+                                                      : report->address - end),
+                     report->address < start ? "before the start" : "behind the end");
+        break;
+    case GUARD_DOUBLE_FREE:
+        print_format(out, "memoir: double free of %p (block of %zu bytes): it is free already",
+                     address, size);
+        return;
+    case GUARD_FREED:
+        print_format(out, "memoir: %s of %p (block of %zu bytes), which is free already",
+                     report->call, address, size);
+        return;
+    case GUARD_INTERIOR:
+        print_format(out,
+                     "memoir: %s of %p, which is inside a block: %zu bytes into the block of %zu "
+                     "bytes at %p",
+                     report->call, address, (size_t)(report->address - start), size, (void *)start);
+        return;
+    case GUARD_MIXED:
+        print_format(out, "memoir: guard: %s of %p, which was allocated with %s; it is the start",
+                     report_family(report->family, true), address,
+                     report_family(cell->family, false));
+        break;
+    case GUARD_SIZE:
+        print_format(out,
+                     "memoir: guard: delete of %p with size %zu, which is not its own; it is the "
+                     "start",
+                     address, report->size);
+        break;
+    case GUARD_WILD:
+        print_format(out, "memoir: guard: %s at %p, where no block is", access, address);
+        return;
+    default:
+        print_format(out, "memoir: %s of %p, which was never handed out", report->call, address);
+        return;
+    }
+    print_format(out, " of a block of %zu bytes at %p", size, (void *)start);
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+static void json_string(struct sink *sink, const char *bytes)
+{
+    sink_text(sink, "\"");
+    for (; *bytes != '\0'; bytes++) {
+        unsigned char c = (unsigned char)*bytes;
+        if (c == '"' || c == '\\')
+            sink_format(sink, "\\%c", c);
+        else if (c < ' ' || c >= 127)
+            sink_format(sink, "\\u00%c%c", "0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15]);
+        else
+            sink_bytes(sink, bytes, 1);
+    }
+    sink_text(sink, "\"");
+}
+
+static void json_stack(struct sink *sink, const struct stack *stack)
+{
+    sink_format(sink, "{\"what\":\"%s\",\"thread\":%u,\"name\":", stack->what, stack->thread);
+    json_string(sink, stack->name);
+    sink_format(sink, ",\"age_ms\":%lu,\"frames\":[", (unsigned long)stack->age_ms);
+    for (unsigned i = 0; i < stack->count; i++)
+        sink_format(sink, "%s\"0x%lx\"", i == 0 ? "" : ",", (unsigned long)stack->frames[i].pc);
+    sink_text(sink, "]}");
+}
+
+static void json_module(struct sink *sink, const struct module *module)
+{
+    sink_format(sink, "{\"start\":\"0x%lx\",\"end\":\"0x%lx\",\"offset\":\"0x%lx\",\"build_id\":\"",
+                (unsigned long)module->start, (unsigned long)module->end,
+                (unsigned long)module->offset);
+    for (unsigned i = 0; i < module->id_length; i++)
+        sink_format(sink, "%c%c", "0123456789abcdef"[module->id[i] >> 4],
+                    "0123456789abcdef"[module->id[i] & 15]);
+    sink_text(sink, "\",\"path\":");
+    json_string(sink, names + module->path);
+    sink_text(sink, "}");
+}
+
+static void json_write(struct sink *sink, const struct guard_report *report, const char *words)
+{
+    char program[256] = "";
+    ssize_t length = os_link("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    sink_text(sink, "{\"schema\":\"memoir.guard/1\",\"program\":");
+    json_string(sink, program);
+    sink_format(sink, ",\"pid\":%d,\"error\":\"%s\",\"access\":\"%s\",\"address\":\"0x%lx\"",
+                (int)os_pid(), error_words[report->error],
+                report->wrote > 0 ? "write" : report->wrote == 0 ? "read" : "",
+                (unsigned long)report->address);
+    if (report->cell != NULL)
+        sink_format(sink, ",\"block\":{\"start\":\"0x%lx\",\"size\":%lu,\"state\":\"%s\","
+                    "\"by\":\"%s\"}",
+                    (unsigned long)report->cell->start, (unsigned long)report->cell->size,
+                    report->cell->state == CELL_FREED ? "freed" : "live",
+                    report_family(report->cell->family, false));
+    sink_text(sink, ",\"text\":");
+    json_string(sink, words);
+    sink_text(sink, ",\n\"stacks\":[");
+    for (unsigned i = 0, any = 0; i < STACKS; i++) {
+        if (!stacks[i].known)
+            continue;
+        sink_text(sink, any++ ? ",\n" : "");
+        json_stack(sink, &stacks[i]);
+    }
+    sink_text(sink, "],\n\"modules\":[");
+    for (unsigned i = 0; i < modules_count; i++) {
+        sink_text(sink, i == 0 ? "" : ",\n");
+        json_module(sink, &modules[i]);
+    }
+    sink_text(sink, "]}\n");
+}
+
+/* Under a temporary name, which it loses when it is whole. On failure there is no name. */
+static void file_write(const struct guard_report *report, const char *words)
+{
+    static char buffer[1024], temporary[NAME_SIZE + 8];
+    struct print name;
+    struct sink sink;
+    const char *prefix = config.guard_file[0] == '\0' ? "memoir-guard" : config.guard_file;
+    file_name[0] = '\0';
+    if (confined(CONFINE_OPEN | CONFINE_FILES))
+        return;
+    print_start(&name, temporary, sizeof temporary);
+    print_format(&name, "%s-%d-%lu.json.tmp", prefix, (int)os_pid(),
+                 (unsigned long)load_relaxed(&count));
+    print_string(&name);
+    int fd = os_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    sink_to_fd(&sink, fd, buffer, sizeof buffer);
+    json_write(&sink, report, words);
+    int error = sink_flush(&sink);
+    os_close(fd);
+    size_t length = strlen(temporary) - strlen(".tmp");
+    memcpy(file_name, temporary, length);
+    file_name[length] = '\0';
+    if (error != 0 || os_rename(temporary, file_name, true) != 0) {
+        os_unlink(temporary);
+        file_name[0] = '\0';
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is said about one error with a guarded block: lines on standard error with addresses and
+ * their files, and the same as a JSON file, which `memoir guard` shows with names. Made where the
+ * error was found, maybe in a signal handler: no allocation, no lock of libc's.
+ */
+#ifndef GUARD_REPORT_H
+#define GUARD_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cell;
+struct walk;
+
+enum guard_error {
+    GUARD_OVERFLOW,       /* access behind a live block */
+    GUARD_UNDERFLOW,      /* access before one */
+    GUARD_USE_AFTER_FREE, /* access to a freed one */
+    GUARD_WILD,           /* access to the region, where no block is */
+    GUARD_DAMAGE,         /* the bytes around a block were changed */
+    GUARD_DOUBLE_FREE,
+    GUARD_FREED,    /* realloc or malloc_usable_size of a freed block */
+    GUARD_INTERIOR, /* free of an address inside of a block */
+    GUARD_NEVER,    /* free of an address of the region that no block began at */
+    GUARD_MIXED,    /* free of what new allocated, and the like */
+    GUARD_SIZE,     /* delete with another size */
+    GUARD_ERRORS
+};
+
+struct guard_report {
+    enum guard_error error;
+    uintptr_t address; /* that was accessed, freed, or found changed */
+    int wrote;         /* 1: by a write; 0: by a read; -1: not known, or no access */
+    const struct cell *cell;
+    const char *call;       /* the function that was called, for errors of frees */
+    unsigned family;        /* and its family */
+    size_t size;            /* GUARD_SIZE: that was told */
+    const struct walk *now; /* the stack of the error; NULL: not known */
+    uint32_t thread;
+};
+
+/* Says it, once for each thread at a time. */
+void report_make(const struct guard_report *report);
+/* How many there were. */
+uint64_t report_count(void);
+/* What the program calls the functions of a family: those that allocate, those that free. */
+const char *report_family(unsigned family, bool frees);
+/* In a forked child. */
+void report_forked(void);
+
+#endif

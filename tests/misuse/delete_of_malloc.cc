@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=survives full=mixed tight=mixed */
+/* delete frees what malloc allocated. */
+#include <new>
+
+#include "tests/misuse/misuse.h"
+
+int main()
+{
+    char *block = static_cast<char *>(opaque(malloc(1)));
+    wrong();
+    operator delete(block);
+    return survived();
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=told full=wrong_size tight=wrong_size */
+/* A sized delete of a larger type. */
+#include <new>
+
+#include "tests/misuse/misuse.h"
+
+int main()
+{
+    void *block = opaque(operator new(16));
+    wrong();
+    operator delete(block, static_cast<size_t>(64));
+    return survived();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow tight=overflow */
+/* What realloc took away. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(5000));
+    block = opaque(realloc(block, 48));
+    wrong();
+    block[48] = 1;
+    return survived();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow_at_free tight=overflow_at_free */
+/* A block aligned to 4 KiB that is short. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(aligned_alloc(4096, 100));
+    wrong();
+    block[100] = 1;
+    free(opaque(block));
+    return survived();
+}

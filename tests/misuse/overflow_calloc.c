@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow tight=overflow */
+/* A zeroed block. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(calloc(8, 8));
+    wrong();
+    block[64] = 1;
+    return survived();
+}

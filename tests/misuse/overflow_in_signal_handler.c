@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow tight=overflow */
+/* A handler of the program writes behind a block. */
+#include "tests/misuse/misuse.h"
+
+#include <signal.h>
+
+static char *block;
+
+static void handle(int number)
+{
+    (void)number;
+    block[64] = 1;
+}
+
+int main(void)
+{
+    block = opaque(malloc(64));
+    signal(SIGUSR1, handle);
+    wrong();
+    raise(SIGUSR1);
+    return survived();
+}

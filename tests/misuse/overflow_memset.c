@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow tight=overflow */
+/* A length with one element too many. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(10 * sizeof(long)));
+    wrong();
+    memset(block, 1, 11 * sizeof(long));
+    return survived();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow tight=overflow */
+/* A block that grew. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(16));
+    block = opaque(realloc(block, 128));
+    wrong();
+    block[128] = 1;
+    return survived();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow_at_free tight=overflow */
+/* The 0 of a string that is one byte too long. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(10));
+    wrong();
+    strcpy(block, opaque("0123456789"));
+    free(opaque(block));
+    return survived();
+}

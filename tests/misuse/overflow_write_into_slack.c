@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow_at_free tight=overflow */
+/* One byte behind a block whose alignment leaves room. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(100));
+    wrong();
+    block[100] = 0;
+    free(opaque(block));
+    return survived();
+}

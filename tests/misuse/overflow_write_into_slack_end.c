@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow_at_free tight=overflow */
+/* The last byte that the alignment leaves. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(97));
+    wrong();
+    block[111] = 0;
+    free(opaque(block));
+    return survived();
+}

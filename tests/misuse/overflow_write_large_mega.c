@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=stopped tight=stopped */
+/* A write a million bytes behind a block. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = (char *)opaque(malloc(1 << 20));
+    wrong();
+    block[2 << 20] = 1;
+    return survived();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow_at_exit tight=overflow */
+/* Found when the program ends. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(100));
+    wrong();
+    block[100] = 0;
+    return survived();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=underflow tight=underflow */
+/* One byte before a block of whole pages. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(8192));
+    wrong();
+    volatile char byte = block[-1];
+    (void)byte;
+    return survived();
+}

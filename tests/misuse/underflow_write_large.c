@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=underflow tight=underflow */
+/* One byte before a large block. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(1 << 20));
+    wrong();
+    block[-1] = 1;
+    return survived();
+}

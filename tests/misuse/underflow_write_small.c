@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=underflow_at_free tight=underflow_at_free */
+/* One byte before a block. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(64));
+    wrong();
+    block[-1] = 0;
+    free(opaque(block));
+    return survived();
+}

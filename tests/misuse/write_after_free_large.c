@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=use_after_free tight=use_after_free */
+/* A write of a freed block. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(1 << 20));
+    free(block);
+    wrong();
+    block[1 << 19] = 1;
+    return survived();
+}

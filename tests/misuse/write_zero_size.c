@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* verdicts: default=- full=overflow tight=overflow */
+/* A block of no bytes has none. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char *block = opaque(malloc(0));
+    wrong();
+    block[0] = 1;
+    return survived();
+}

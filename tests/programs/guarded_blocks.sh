@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# quick-too
+# Guarded blocks (the option guard): the program's own handlers keep working, other faults pass through,
+# threads and forked children go on, what can't be guarded is said once, and a report is one file, which
+# `memoir guard` and `memoir run --guard` show with names.
+. "$(dirname "$0")/common.sh"
+build "$root/tests/programs/guarded_blocks.c" -o "$place/blocks"
+cd "$place" || exit 2
+ulimit -c 0
+
+# run CODE OPTIONS CASE: runs a case with every block guarded; what it said is in `said`
+run() {
+    code=$1
+    MEMOIR=guard:full,$2 LD_PRELOAD=$MEMOIR_LIB ./blocks "$3" >out 2>said
+    got=$?
+    [ "$got" -eq "$code" ] || {
+        fail "$3 with $2: exit status $got, wanted $code"
+        cat said
+    }
+}
+
+says() { # COUNT PATTERN
+    count=$(grep -Ec -e "$2" said)
+    [ "$count" -eq "$1" ] || fail "'$2' was said $count times, wanted $1: $(head -5 said)"
+}
+
+run 7 "" own_handler
+says 1 '^memoir: guard: overflow: write at 0x[0-9a-f]+, 0 bytes behind the end of a block of 64 bytes'
+grep -q '^own handler$' out || fail "the program's handler did not run"
+run 139 "" foreign_faults
+says 0 memoir
+run 134 guard.action:abort own_handler
+run 0 guard.action:ignore goes_on
+says 1 '^memoir: guard: overflow'
+says 1 '^memoir: guard: use after free'
+says 1 '^memoir: double free'
+run 0 "" threads
+says 0 memoir
+run 0 "" system_call
+says 0 memoir
+run 0 "" shapes
+says 0 memoir
+run 0 guard.tight:on system_call
+run 0 guard.memory:1M few_addresses
+says 1 '^memoir: guard: new blocks are no longer guarded: .*guard.memory'
+run 0 guard.quarantine:0 shapes
+(
+    ulimit -v 400000
+    run 0 "" few_addresses
+    says 1 '^memoir: guard: (new blocks are no longer guarded|off)'
+    [ "$failures" -eq 0 ]
+) || fail "with 400 MB of addresses"
+
+rm -f ./*.json
+run 7 "" own_handler
+set -- memoir-guard-*-1.json
+[ -f "$1" ] && [ "$(stat -c %a "$1")" = 600 ] || fail "no report file of mode 600: $*"
+"$MEMOIR_TOOL" guard "$1" >shown || fail "memoir guard failed"
+grep -q '^    #0  own_handler  .*guarded_blocks.c:[0-9]*$' shown || fail "no name: $(cat shown)"
+grep -q '^  allocated by thread' shown || fail "no second stack: $(cat shown)"
+"$MEMOIR_TOOL" guard --json "$1" | grep -q '"function": "own_handler"' || fail "no name in JSON"
+printf 'cut' >short.json && head -c 300 "$1" >>short.json
+"$MEMOIR_TOOL" guard short.json >shown 2>&1 && fail "a torn report was read"
+rm -f ./*.json
+"$MEMOIR_TOOL" run --guard ./blocks own_handler >out 2>said
+[ $? -eq 7 ] || fail "memoir run changed the exit status"
+says 2 '^    #0  own_handler  .*guarded_blocks.c:[0-9]*$'
+[ -f memoir-guard-*-1.json ] || fail "memoir run did not keep the report"
+finish
