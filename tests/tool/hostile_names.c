@@ -5,7 +5,7 @@
  * where the format keeps functions apart.
  */
 #include "tool/profile/profile.h"
-#include "tool/profile/read/value.h"
+#include "tool/profile/read/read.h"
 #include "tool/profile/write/write.h"
 #include "tool/terminal/terminal.h"
 

@@ -3,8 +3,7 @@
 #ifndef PROFILE_READ_JAVA_H
 #define PROFILE_READ_JAVA_H
 
-#include "tool/profile/read/ids.h"
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/parse/parse.h"
 
 /* Collects the lines "0x00000001 Main.run (Main.java:12)" of a text as locations by address; other
  * lines are passed over. False when memory is out, or an address has two names. */

@@ -16,9 +16,8 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/pages.h"
-#include "tool/profile/read/unpack.h"
 
 enum {
     LAYERS_MAX = 3,
@@ -33,112 +32,40 @@ enum {
 static const struct reader *const readers[] = {READERS(X)};
 #undef X
 
-bool read_refuse(struct read_error *error, uint64_t offset, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->reason, sizeof error->reason, format, arguments);
-    va_end(arguments);
-    error->offset = offset;
-    return false;
-}
-
-bool read_lacks(struct read_error *error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->reason, sizeof error->reason, format, arguments);
-    va_end(arguments);
-    error->offset = 0;
-    error->asked = true;
-    return false;
-}
-
-/* Formats of one moment have its end, and may have counted what was live at the peak. */
+static bool read_plain(struct profile *profile, const struct read_input *input,
+                       struct read_error *error);
+static size_t skip_warnings(struct profile *profile, const struct read_input *input);
 static bool moment_fits(const struct profile *profile, const struct reader *reader, const char *at,
-                        struct read_error *error)
-{
-    if (!at || reader == &reader_capture || reader == &reader_massif ||
-        reader == &reader_heaptrack || strcmp(at, "end") == 0 ||
-        (strcmp(at, "peak") == 0 && profile_type_named(profile, TYPE_PEAK_SPACE) >= 0))
-        return true;
-    return read_lacks(error,
-                      "a profile of this format (%s) has a single moment, so there is no '%s'",
-                      reader->name, at);
-}
+                        struct read_error *error);
+static bool refuse_unknown(const struct read_input *input, struct read_error *error);
+static bool slurp_path(const char *path, struct paged *pages, struct read_error *error);
+static bool slurp(int fd, struct paged *pages, struct read_error *error);
 
-bool read_time(const char *text, uint64_t *time_ms)
+bool profile_read(struct profile *profile, const struct read_input *input, struct read_error *error)
 {
-    static const struct {
-        const char *name;
-        double ms;
-    } units[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}, {"m", 60000}, {"h", 3600000}};
-    double sum = 0;
-    if (*text == '\0')
-        return false;
-    while (*text != '\0') {
-        char *end;
-        if (!isdigit((unsigned char)*text))
-            return false;
-        double number = strtod(text, &end);
-        size_t unit = 0, count = sizeof units / sizeof *units;
-        while (unit < count && strncmp(end, units[unit].name, strlen(units[unit].name)) != 0)
-            unit++;
-        if (unit == count)
-            return false;
-        sum += number * units[unit].ms;
-        text = end + strlen(units[unit].name);
-    }
-    *time_ms = sum < 1e15 ? (uint64_t)sum : UINT64_C(1000000000000000);
-    return true;
-}
-
-bool read_is_moment(const char *text, uint64_t *time_ms)
-{
-    *time_ms = UINT64_MAX;
-    return strcmp(text, "end") == 0 || strcmp(text, "peak") == 0 ||
-           (*text != '\0' && text[strspn(text, "0123456789")] == '\0') || read_time(text, time_ms);
-}
-
-/* What it begins with, and what there could have been. */
-static bool refuse_unknown(const struct read_input *input, struct read_error *error)
-{
-    char text[SHOWN + 1], hex[SHOWN * 3 + 1], names[300];
-    size_t shown = input->size < SHOWN ? input->size : SHOWN, used = 0;
-    hex[0] = 0;
-    for (size_t i = 0; i < shown; i++) {
-        unsigned char byte = (unsigned char)input->bytes[i];
-        text[i] = byte >= ' ' && byte < 0x7f ? (char)byte : '.';
-        snprintf(hex + i * 3, 4, " %02x", byte);
-    }
-    text[shown] = 0;
-    names[0] = 0;
-    for (size_t i = 0; i < COUNT_OF(readers) && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ",
-                                 readers[i]->name);
-    if (input->size > 7 && memcmp(input->bytes, "Total: ", 7) == 0)
-        return read_refuse(error, 0,
-                           "a table printed by jeprof or pprof, which has no stacks; give the "
-                           "profile it was made from");
-    return read_refuse(error, 0, "unknown format: it begins with \"%s\" (%s); known formats are %s",
-                       text, hex + (shown > 0), names);
-}
-
-/* Servers may put lines for people in front of anything. */
-static size_t skip_warnings(struct profile *profile, const struct read_input *input)
-{
-    size_t at = 0;
-    while (input->size - at > 5 && memcmp(input->bytes + at, "%warn", 5) == 0) {
-        const char *line = input->bytes + at + 5;
-        const char *end = memchr(line, '\n', input->size - at - 5);
-        if (!end)
+    struct read_input plain = *input;
+    struct paged layers[LAYERS_MAX] = {{0}};
+    enum unpack_result result = UNPACK_WHOLE;
+    for (unsigned i = 0; i < LAYERS_MAX; i++) {
+        result = unpack(plain.bytes, plain.size, &layers[i], error);
+        if (result == UNPACK_PLAIN || result == UNPACK_REFUSED)
             break;
-        int length = end - line > 300 ? 300 : (int)(end - line);
-        if (profile->warnings.count < WARNINGS_MAX)
-            profile_warn(profile, "the profile says:%.*s", length, line);
-        at = (size_t)(end + 1 - input->bytes);
+        if (result == UNPACK_TORN) {
+            profile->torn = true;
+            profile_warn(profile, "the compressed data ends early; the part before was read");
+        }
+        if (plain.pages)
+            paged_release(plain.bytes, 0, plain.size);
+        plain.bytes = layers[i].bytes ? layers[i].bytes : "";
+        plain.size = layers[i].size;
+        plain.pages = true;
     }
-    return at;
+    bool done = result != UNPACK_REFUSED && read_plain(profile, &plain, error);
+    if (done)
+        estimate_take(profile);
+    for (unsigned i = 0; i < LAYERS_MAX; i++)
+        paged_free(&layers[i]);
+    return done;
 }
 
 static bool read_plain(struct profile *profile, const struct read_input *input,
@@ -173,43 +100,109 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
     return refuse_unknown(&rest, error);
 }
 
-bool profile_read(struct profile *profile, const struct read_input *input, struct read_error *error)
+/* Servers may put lines for people in front of anything. */
+static size_t skip_warnings(struct profile *profile, const struct read_input *input)
 {
-    struct read_input plain = *input;
-    struct pages layers[LAYERS_MAX] = {{0}};
-    enum unpack_result result = UNPACK_WHOLE;
-    for (unsigned i = 0; i < LAYERS_MAX; i++) {
-        result = unpack(plain.bytes, plain.size, &layers[i], error);
-        if (result == UNPACK_PLAIN || result == UNPACK_REFUSED)
+    size_t at = 0;
+    while (input->size - at > 5 && memcmp(input->bytes + at, "%warn", 5) == 0) {
+        const char *line = input->bytes + at + 5;
+        const char *end = memchr(line, '\n', input->size - at - 5);
+        if (!end)
             break;
-        if (result == UNPACK_TORN) {
-            profile->torn = true;
-            profile_warn(profile, "the compressed data ends early; the part before was read");
-        }
-        if (plain.pages)
-            pages_release(plain.bytes, 0, plain.size);
-        plain.bytes = layers[i].bytes ? layers[i].bytes : "";
-        plain.size = layers[i].size;
-        plain.pages = true;
+        int length = end - line > 300 ? 300 : (int)(end - line);
+        if (profile->warnings.count < WARNINGS_MAX)
+            profile_warn(profile, "the profile says:%.*s", length, line);
+        at = (size_t)(end + 1 - input->bytes);
     }
-    bool done = result != UNPACK_REFUSED && read_plain(profile, &plain, error);
-    if (done)
-        estimate_take(profile);
-    for (unsigned i = 0; i < LAYERS_MAX; i++)
-        pages_free(&layers[i]);
+    return at;
+}
+
+/* Formats of one moment have its end, and may have counted what was live at the peak. */
+static bool moment_fits(const struct profile *profile, const struct reader *reader, const char *at,
+                        struct read_error *error)
+{
+    if (!at || reader == &reader_capture || reader == &reader_massif ||
+        reader == &reader_heaptrack || strcmp(at, "end") == 0 ||
+        (strcmp(at, "peak") == 0 && profile_type_named(profile, TYPE_PEAK_SPACE) >= 0))
+        return true;
+    return read_lacks(error,
+                      "a profile of this format (%s) has a single moment, so there is no '%s'",
+                      reader->name, at);
+}
+
+/* What it begins with, and what there could have been. */
+static bool refuse_unknown(const struct read_input *input, struct read_error *error)
+{
+    char text[SHOWN + 1], hex[SHOWN * 3 + 1], names[300];
+    size_t shown = input->size < SHOWN ? input->size : SHOWN, used = 0;
+    hex[0] = 0;
+    for (size_t i = 0; i < shown; i++) {
+        unsigned char byte = (unsigned char)input->bytes[i];
+        text[i] = byte >= ' ' && byte < 0x7f ? (char)byte : '.';
+        snprintf(hex + i * 3, 4, " %02x", byte);
+    }
+    text[shown] = 0;
+    names[0] = 0;
+    for (size_t i = 0; i < COUNT_OF(readers) && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ",
+                                 readers[i]->name);
+    if (input->size > 7 && memcmp(input->bytes, "Total: ", 7) == 0)
+        return read_refuse(error, 0,
+                           "a table printed by jeprof or pprof, which has no stacks; give the "
+                           "profile it was made from");
+    return read_refuse(error, 0, "unknown format: it begins with \"%s\" (%s); known formats are %s",
+                       text, hex + (shown > 0), names);
+}
+
+bool profile_read_file(struct profile *profile, const char *path,
+                       const struct read_options *options, struct read_error *error)
+{
+    struct paged pages = {0};
+    bool done = slurp_path(path, &pages, error);
+    if (done && pages.bytes) {
+        pages.bytes[pages.size] = 0;
+        struct read_input input = {.name = path, .bytes = pages.bytes, .size = pages.size};
+        input.pages = true;
+        if (options)
+            input.options = *options;
+        done = pages.size > 0 ? profile_read(profile, &input, error)
+                              : read_refuse(error, 0, "it is empty");
+    }
+    paged_free(&pages);
+    profile_settle(profile);
+    return done;
+}
+
+static bool slurp_path(const char *path, struct paged *pages, struct read_error *error)
+{
+    if (strcmp(path, "-") == 0)
+        return slurp(STDIN_FILENO, pages, error);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0)
+        return read_refuse(error, 0, "it can't be opened: %s", strerror(errno));
+    place_begin("loading", NULL, 0);
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        place_begin("loading", NULL, (size_t)status.st_size);
+    bool done =
+        fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
+        paged_grow(pages, (size_t)status.st_size + 1) ||
+        read_refuse(error, 0, "not enough memory for its %lld bytes", (long long)status.st_size);
+    done = done && slurp(fd, pages, error);
+    close(fd);
     return done;
 }
 
 /* All there is, up to the end of the file or pipe. */
-static bool slurp(int fd, struct pages *pages, struct read_error *error)
+static bool slurp(int fd, struct paged *pages, struct read_error *error)
 {
-    size_t max = pages_spare() / 4 * 3;
+    size_t max = paged_spare() / 4 * 3;
     for (;;) {
         if (pages->size == pages->room && pages->size >= HARMLESS && pages->size >= max)
             return read_refuse(error, pages->size,
                                "it has more bytes than this machine has free memory");
         if (pages->size == pages->room &&
-            !pages_grow(pages, pages->room == 0 ? READ_ROOM : pages->room * 2))
+            !paged_grow(pages, pages->room == 0 ? READ_ROOM : pages->room * 2))
             return read_refuse(error, pages->size, "not enough memory for it");
         size_t room = pages->room - pages->size;
         ssize_t got = read(fd, pages->bytes + pages->size, room < READ_MAX ? room : READ_MAX);
@@ -223,43 +216,4 @@ static bool slurp(int fd, struct pages *pages, struct read_error *error)
         else if (errno != EINTR)
             return read_refuse(error, pages->size, "it can't be read: %s", strerror(errno));
     }
-}
-
-static bool slurp_path(const char *path, struct pages *pages, struct read_error *error)
-{
-    if (strcmp(path, "-") == 0)
-        return slurp(STDIN_FILENO, pages, error);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (fd < 0)
-        return read_refuse(error, 0, "it can't be opened: %s", strerror(errno));
-    place_begin("loading", NULL, 0);
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-        place_begin("loading", NULL, (size_t)status.st_size);
-    bool done =
-        fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
-        pages_grow(pages, (size_t)status.st_size + 1) ||
-        read_refuse(error, 0, "not enough memory for its %lld bytes", (long long)status.st_size);
-    done = done && slurp(fd, pages, error);
-    close(fd);
-    return done;
-}
-
-bool profile_read_file(struct profile *profile, const char *path,
-                       const struct read_options *options, struct read_error *error)
-{
-    struct pages pages = {0};
-    bool done = slurp_path(path, &pages, error);
-    if (done && pages.bytes) {
-        pages.bytes[pages.size] = 0;
-        struct read_input input = {.name = path, .bytes = pages.bytes, .size = pages.size};
-        input.pages = true;
-        if (options)
-            input.options = *options;
-        done = pages.size > 0 ? profile_read(profile, &input, error)
-                              : read_refuse(error, 0, "it is empty");
-    }
-    pages_free(&pages);
-    profile_settle(profile);
-    return done;
 }

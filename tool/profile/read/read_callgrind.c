@@ -19,8 +19,8 @@
 
 #include "base/compiler.h"
 #include "tool/memory/memory.h"
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/cursor.h"
 #include "tool/profile/read/read.h"
 
 enum { OBJECT, FILE_NAME, FUNCTION, NAME_KINDS };

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/read/read.h"
 
 struct reading {
     const struct read_input *input;

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/parse/parse.h"
+#include "tool/profile/read/read.h"
 
 enum { LABEL_BYTES = 1024, TYPE_NAME_MAX = 100 };
 

@@ -19,6 +19,7 @@
 
 #include "base/compiler.h"
 #include "tool/profile/read/java.h"
+#include "tool/profile/read/read.h"
 
 enum { HEAD = 2, LEAST_HEAD = 3, MOST_HEAD = 1 << 10 };
 

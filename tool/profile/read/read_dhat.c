@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
-#include "tool/profile/read/frames.h"
-#include "tool/profile/read/value.h"
+#include "tool/profile/parse/parse.h"
 
 static const struct {
     const char *member, *name, *unit;

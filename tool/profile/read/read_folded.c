@@ -13,8 +13,9 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/read/read.h"
 
 enum { LOOKED_AT = 8, TEXT_LOOKED_AT = 4096 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/read/value.h"
+#include "tool/profile/parse/parse.h"
 
 enum { FRAMES_MAX = 512 };
 

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/read/read.h"
 
 enum { LIVE_OBJECTS, LIVE_BYTES, ALL_OBJECTS, ALL_BYTES, COLUMNS };
 enum { OLD_RATE = 128 << 10 }; /* of dumps that do not say what they are */

@@ -8,8 +8,8 @@
 #define PROFILE_READ_READ_HEAPTRACK_H
 
 #include "tool/memory/memory.h"
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/cursor.h"
 #include "tool/profile/read/read.h"
 
 #define HEAPTRACK_NONE UINT32_MAX

@@ -16,6 +16,7 @@
 
 #include "tool/profile/profile.h"
 #include "tool/profile/read/java.h"
+#include "tool/profile/read/read.h"
 
 enum { HEAP_RATE = 512 << 10 };
 

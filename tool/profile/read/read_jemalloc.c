@@ -20,8 +20,9 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/read/read.h"
 
 enum { LIVE_OBJECTS, LIVE_BYTES, ALL_OBJECTS, ALL_BYTES, COLUMNS };
 enum { EVERY_THREAD = -1 };

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
-#include "tool/profile/read/frames.h"
+#include "tool/profile/parse/parse.h"
 
 enum { DEPTH_MAX = 1024, INUSE = 0, PEAK = 1 };
 

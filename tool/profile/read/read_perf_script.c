@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/read/frames.h"
+#include "tool/profile/parse/parse.h"
 
 enum { FRAMES_MAX = 4096, LINES_LOOKED_AT = 200 };
 

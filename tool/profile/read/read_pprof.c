@@ -13,11 +13,9 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/ids.h"
-#include "tool/profile/read/pages.h"
-#include "tool/profile/read/text_lines.h"
-#include "tool/profile/read/wire.h"
+#include "tool/profile/read/read.h"
 
 enum { FIELDS = 16, RELEASE_BYTES = 4 << 20 };
 
@@ -452,7 +450,7 @@ static bool read_samples(struct reading *it)
             return false;
         size_t done = (size_t)((const char *)wire.at - it->input->bytes);
         if (it->input->pages && done - released >= RELEASE_BYTES) {
-            pages_release(it->input->bytes, released, done);
+            paged_release(it->input->bytes, released, done);
             released = done;
         }
     }

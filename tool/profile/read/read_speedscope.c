@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
+#include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/value.h"
 
 enum { FRAMES_MAX = 4096 };
 

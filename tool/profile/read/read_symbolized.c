@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/read/ids.h"
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/parse/parse.h"
+#include "tool/profile/read/read.h"
 
 enum { INLINES_MAX = 64 };
 

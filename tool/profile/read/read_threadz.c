@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/parse/parse.h"
+#include "tool/profile/read/read.h"
 
 struct reading {
     struct profile *profile;

@@ -4,10 +4,10 @@
  * whether it was there, and if not, nothing is taken. And what several formats have: lists of
  * mappings, and stacks of addresses.
  */
-#ifndef PROFILE_READ_TEXT_LINES_H
-#define PROFILE_READ_TEXT_LINES_H
+#ifndef PROFILE_PARSE_TEXT_LINES_H
+#define PROFILE_PARSE_TEXT_LINES_H
 
-#include "tool/profile/read/read.h"
+#include "tool/profile/parse/read_input.h"
 
 /* Invariant: at <= end. */
 struct text {

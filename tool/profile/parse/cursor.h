@@ -3,8 +3,8 @@
  * For readers of text: a place in bytes that may hold anything. What takes something moves on
  * behind it, and leaves the place where it was when it is not there.
  */
-#ifndef PROFILE_READ_CURSOR_H
-#define PROFILE_READ_CURSOR_H
+#ifndef PROFILE_PARSE_CURSOR_H
+#define PROFILE_PARSE_CURSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

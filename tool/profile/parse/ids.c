@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/read/ids.h. */
-#include "tool/profile/read/ids.h"
+/* See tool/profile/parse/ids.h. */
+#include "tool/profile/parse/ids.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * Numbers that a file gave to things, and ours. Files mostly count from 1, and then looking is an
  * array's access; else it is a binary search.
  */
-#ifndef PROFILE_READ_IDS_H
-#define PROFILE_READ_IDS_H
+#ifndef PROFILE_PARSE_IDS_H
+#define PROFILE_PARSE_IDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

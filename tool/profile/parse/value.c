@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/profile/read/value.h. Written by hand because files of other tools are large and most of
- * their values are looked at once: docs/DECISIONS.md compares it with a library. Nothing is copied;
- * a text is unescaped when it is asked for. Objects and arrays that are open are an array of their
- * own, so that nesting, which is bounded, costs no C stack.
+ * See tool/profile/parse/value.h. Written by hand because files of other tools are large and most
+ * of their values are looked at once: docs/DECISIONS.md compares it with a library. Nothing is
+ * copied; a text is unescaped when it is asked for. Objects and arrays that are open are an array
+ * of their own, so that nesting, which is bounded, costs no C stack.
  */
-#include "tool/profile/read/value.h"
+#include "tool/profile/parse/value.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/profile/read/text_lines.h. The styles of a mapping's line:
+ * See tool/profile/parse/text_lines.h. The styles of a mapping's line:
  *
  *      7f0000000000-7f0000002000 r-xp 00001000 08:01 1234   /lib/a library.so (deleted)
  *      40000000-40015000: /lib/ld.so
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/parse/text_lines.h"
 
 static bool take_mapping(struct profile *profile, struct text line, struct text build);
 static bool take_access(struct text *line, bool *code);

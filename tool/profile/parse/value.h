@@ -5,10 +5,10 @@
  *
  * Value 0 is the whole; as an answer 0 is "there is none".
  */
-#ifndef PROFILE_READ_VALUE_H
-#define PROFILE_READ_VALUE_H
+#ifndef PROFILE_PARSE_VALUE_H
+#define PROFILE_PARSE_VALUE_H
 
-#include "tool/profile/read/read.h"
+#include "tool/profile/parse/read_input.h"
 
 enum value_kind {
     VALUE_NULL,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/profile/read/unpack.h. A few bytes can be packed so that they fill any memory. How large
- * the result will be is not known beforehand, so it is looked at on the way: against the memory
- * that the machine has to spare, and against what profiles can be packed to.
+ * See tool/profile/parse/unpack.h. A few bytes can be packed so that they fill any memory. How
+ * large the result will be is not known beforehand, so it is looked at on the way: against the
+ * memory that the machine has to spare, and against what profiles can be packed to.
  */
-#include "tool/profile/read/unpack.h"
+#include "tool/profile/parse/unpack.h"
 
 #include <limits.h>
 #include <string.h>
@@ -24,7 +24,7 @@ enum {
 struct unpacking {
     const char *bytes;
     size_t size, used;
-    struct pages *out;
+    struct paged *out;
     struct read_error *error;
     size_t max;
 };
@@ -36,7 +36,7 @@ static unsigned at_most(size_t size);
 static unsigned at_once(size_t room);
 static enum unpack_result unpack_zstd(struct unpacking *it);
 
-enum unpack_result unpack(const char *bytes, size_t size, struct pages *out,
+enum unpack_result unpack(const char *bytes, size_t size, struct paged *out,
                           struct read_error *error)
 {
     static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
@@ -99,11 +99,11 @@ static enum unpack_result unpack_gzip(struct unpacking *it)
 /* Room for more, or the reason why not. */
 static bool grow(struct unpacking *it)
 {
-    struct pages *out = it->out;
+    struct paged *out = it->out;
     if (out->size < out->room)
         return true;
     if (it->max == 0)
-        it->max = pages_spare() / 4 * 3;
+        it->max = paged_spare() / 4 * 3;
     if (out->size >= HARMLESS && out->size / RATIO_MAX > it->used)
         return read_refuse(it->error, it->used,
                            "%zu compressed bytes become more than %zu, which is implausible for a "
@@ -114,7 +114,7 @@ static bool grow(struct unpacking *it)
                            "decompressed, it has more than %zu MB, which is more than the free "
                            "memory of this machine",
                            out->size >> 20);
-    if (!pages_grow(out, out->room < FIRST_ROOM ? FIRST_ROOM : out->room * 2))
+    if (!paged_grow(out, out->room < FIRST_ROOM ? FIRST_ROOM : out->room * 2))
         return read_refuse(it->error, it->used, "not enough memory to decompress it");
     return true;
 }

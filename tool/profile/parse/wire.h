@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Protocol buffers, read field by field. */
-#ifndef PROFILE_READ_WIRE_H
-#define PROFILE_READ_WIRE_H
+#ifndef PROFILE_PARSE_WIRE_H
+#define PROFILE_PARSE_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>

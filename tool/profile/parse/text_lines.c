@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/read/text_lines.h. */
-#include "tool/profile/read/text_lines.h"
+/* See tool/profile/parse/text_lines.h. */
+#include "tool/profile/parse/text_lines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,12 +4,12 @@
  * "0x10937F: main (p.cc:16)", "0x48FC7B9: ??? (in /usr/lib/libx.so)". Functions that were inlined
  * in each other are frames with one address, the innermost first: they become one location.
  */
-#ifndef PROFILE_READ_FRAMES_H
-#define PROFILE_READ_FRAMES_H
+#ifndef PROFILE_PARSE_FRAMES_H
+#define PROFILE_PARSE_FRAMES_H
 
 #include "tool/memory/memory.h"
+#include "tool/profile/parse/cursor.h"
 #include "tool/profile/profile.h"
-#include "tool/profile/read/cursor.h"
 
 struct frame {
     uint64_t address; /* 0: only a name */

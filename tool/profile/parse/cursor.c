@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/read/cursor.h. */
-#include "tool/profile/read/cursor.h"
+/* See tool/profile/parse/cursor.h. */
+#include "tool/profile/parse/cursor.h"
 
 #include <string.h>
 

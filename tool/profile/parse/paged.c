@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/read/pages.h. */
-#include "tool/profile/read/pages.h"
+/* See tool/profile/parse/paged.h. */
+#include "tool/profile/parse/paged.h"
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 static size_t page_size(void);
 
-bool pages_grow(struct pages *pages, size_t room)
+bool paged_grow(struct paged *pages, size_t room)
 {
     size_t page = page_size();
     if (pages->bytes && room <= pages->room)
@@ -34,14 +34,14 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void pages_free(struct pages *pages)
+void paged_free(struct paged *pages)
 {
     if (pages->bytes)
         munmap(pages->bytes, pages->room + 1);
     memset(pages, 0, sizeof *pages);
 }
 
-void pages_release(const char *bytes, size_t from, size_t to)
+void paged_release(const char *bytes, size_t from, size_t to)
 {
     uintptr_t page = page_size(), start = ((uintptr_t)bytes + from + page - 1) & ~(page - 1),
               end = ((uintptr_t)bytes + to) & ~(page - 1);
@@ -49,7 +49,7 @@ void pages_release(const char *bytes, size_t from, size_t to)
         madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
-size_t pages_spare(void)
+size_t paged_spare(void)
 {
     uint64_t spare = UINT64_MAX, number;
     char line[128];

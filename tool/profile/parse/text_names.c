@@ -8,7 +8,7 @@
  * The address is that of the call, one less than the one in the stack. Functions that were inlined
  * may have the same address, the innermost first. Go leaves out frames of its own machinery.
  */
-#include "tool/profile/read/text_lines.h"
+#include "tool/profile/parse/text_lines.h"
 
 #include <string.h>
 

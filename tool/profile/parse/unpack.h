@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Undoes gzip and zstd, known by their first bytes; several parts in succession are one. */
-#ifndef PROFILE_READ_UNPACK_H
-#define PROFILE_READ_UNPACK_H
+#ifndef PROFILE_PARSE_UNPACK_H
+#define PROFILE_PARSE_UNPACK_H
 
-#include "tool/profile/read/pages.h"
-#include "tool/profile/read/read.h"
+#include "tool/profile/parse/paged.h"
+#include "tool/profile/parse/read_input.h"
 
 enum unpack_result {
     UNPACK_PLAIN,   /* not packed */
@@ -14,7 +14,7 @@ enum unpack_result {
 };
 
 /* `out` is empty before, and the caller's to free. Offsets of errors are in the packed bytes. */
-enum unpack_result unpack(const char *bytes, size_t size, struct pages *out,
+enum unpack_result unpack(const char *bytes, size_t size, struct paged *out,
                           struct read_error *error);
 
 #endif

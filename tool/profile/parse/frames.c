@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/profile/read/frames.h. Frames that belong together are one location: that is how inlined
- * functions are told from calls. Locations are known by address and names, and each is made once,
- * since such files repeat their stacks for every snapshot.
+ * See tool/profile/parse/frames.h. Frames that belong together are one location: that is how
+ * inlined functions are told from calls. Locations are known by address and names, and each is made
+ * once, since such files repeat their stacks for every snapshot.
  */
-#include "tool/profile/read/frames.h"
+#include "tool/profile/parse/frames.h"
 
 #include <stdlib.h>
 

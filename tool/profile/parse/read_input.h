@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a reader is given, and how it refuses: the whole file in memory, what was asked for, and an
+ * error with the place in the bytes.
+ */
+#ifndef PROFILE_PARSE_READ_INPUT_H
+#define PROFILE_PARSE_READ_INPUT_H
+
+#include "tool/profile/profile.h"
+
+struct read_options {
+    const char *at;     /* of captures: NULL, "peak", "end", a number of a snapshot, or a time */
+    const char *thread; /* of jemalloc's dumps: this thread only; NULL: all */
+    bool raw;           /* leave sampled numbers as they are in the file */
+};
+
+struct read_error {
+    uint64_t offset; /* in the (unpacked) bytes */
+    bool asked;      /* the file is fine: what was asked for is not in it */
+    char reason[400];
+};
+
+/* The whole input; `bytes[size]` is readable and 0, for readers of text. */
+struct read_input {
+    const char *name; /* for messages */
+    const char *bytes;
+    size_t size;
+    struct read_options options;
+    bool pages; /* a reader may give back pages that it is done with (paged_release) */
+};
+
+/* Whether --at may have this value, whatever is in the file: peak, end, the number of a snapshot,
+ * or a time, of which *time_ms says how much; else that is UINT64_MAX. */
+bool read_is_moment(const char *text, uint64_t *time_ms);
+
+/* For readers: "90s", "1m30s", "1.5h", "250ms". False: it is no such time. */
+bool read_time(const char *text, uint64_t *time_ms);
+/* For readers: false, and the error is filled in. */
+bool read_lacks(struct read_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool read_refuse(struct read_error *error, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
