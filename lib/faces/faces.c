@@ -9,6 +9,7 @@
 #include "lib/faces/gperftools/heap_checker.h"
 #include "lib/faces/gperftools/mmap_profile.h"
 #include "lib/faces/jemalloc/jemalloc.h"
+#include "lib/faces/lsan/lsan.h"
 #include "lib/faces/mimalloc/mimalloc.h"
 #include "lib/faces/notice.h"
 
@@ -21,6 +22,7 @@ void faces_init(void)
     jemalloc_init();
     mimalloc_init();
     gperftools_init();
+    lsan_init();
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         environment_hide(ours[i]);
 }
@@ -33,6 +35,7 @@ __attribute__((constructor)) static void before_main(void)
     notice_start();
     mimalloc_before_main();
     gperftools_before_main();
+    lsan_before_main();
     cpuprofile_before_main();
 }
 
@@ -42,7 +45,7 @@ void faces_ready(void)
     gperftools_ready();
 }
 
-/* The last two may end the process. */
+/* The last three may end the process. */
 void faces_exit(void)
 {
     cpuprofile_exit();
@@ -51,6 +54,7 @@ void faces_exit(void)
     mimalloc_exit();
     jemalloc_exit();
     heap_checker_exit();
+    lsan_exit();
 }
 
 void faces_loaded(void)

@@ -39,6 +39,7 @@ static void scan_declared(void *reader, uintptr_t start, size_t size);
 static void threads_sort(struct reader *reader);
 static bool is_root(const struct reader *reader, const struct map *map);
 static void scan_mapping(struct reader *reader, const struct map *map);
+static void scan_bytes(struct reader *reader, uintptr_t start, uintptr_t end);
 static void scan_range(struct reader *reader, uintptr_t start, uintptr_t end);
 
 bool roots_scan(struct roots *roots, struct scan *scan)
@@ -116,8 +117,8 @@ static void scan_declared(void *reader, uintptr_t start, size_t size)
 {
     if (size == 0)
         scan_root_word(((struct reader *)reader)->scan, start);
-    else
-        scan_range(reader, start, start + size);
+    else /* whatever pages the copy has: of shared memory it has none before it reads */
+        scan_bytes(reader, start, start + size);
 }
 
 static void words_sort(uintptr_t *words, unsigned count)

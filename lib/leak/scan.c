@@ -460,6 +460,7 @@ static void visit_leader(void *context, const struct found *block)
     scan->leader_row = row_add(scan, block);
     scan->leader_cycle = false;
     sum_add(&scan->leader_row->definite, block->size);
+    scan->leader_row->definite_requested += requested_of(block_record(block->start), block);
     from_here(scan, block);
     scan->leader_row->cycles += scan->leader_cycle;
 }

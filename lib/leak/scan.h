@@ -62,6 +62,7 @@ struct scan_row {
     bool used;
     uint64_t size;            /* site 0: usable bytes of each block; else of the largest */
     uint64_t requested_bytes; /* by verdict all together; usable bytes where there is no record */
+    uint64_t definite_requested; /* of that, definite ones */
     struct scan_sum definite, indirect, possible;
     struct scan_sum owned;  /* indirectly lost blocks that definite ones of this row lead to */
     uint64_t cycles;        /* definite blocks that a block of their own leads back to */

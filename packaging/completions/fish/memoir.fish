@@ -25,6 +25,7 @@ function __memoir_option
     printf 'capture.size=\thow long the capture may become; 0: 4 MiB, or 16 snapshots if that is more\n'
     printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off
     printf 'leak.at_exit=%s\tat the end of the program, look for blocks that nothing points to any more\n' on off
+    printf 'leak.lsan=%s\tat the end of the program, look for lost blocks and report them as LeakSanitizer does\n' on off
     printf 'leak.mappings=%s\ta pointer in memory that the program mapped by itself keeps a block from being lost\n' on off
     printf 'guard=%s\tblocks between pages that can'\''t be touched: overflows and uses after free stop the program\n' off full
     printf 'guard.action=%s\twhat follows a report: the program'\''s own handler or death by its signal, abort, or nothing\n' report abort ignore

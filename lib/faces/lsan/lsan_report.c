@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* The text of LeakSanitizer: leaks by stack, direct ones first, the largest first, and a summary.
+ * Blocks that an indirect leak hangs on are not told: a stack is what both have in common. */
+#include <string.h>
+
+#include "base/os.h"
+#include "lib/faces/lsan/code_name.h"
+#include "lib/faces/lsan/lsan.h"
+#include "lib/heap/observer.h"
+#include "lib/watch/watch.h"
+
+enum { FRAMES_MAX = 256 };
+
+struct leak {
+    uint32_t stack;
+    bool indirect, suppressed;
+    uint64_t bytes, objects;
+};
+
+static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result);
+static bool is_suppressed(const struct leak *leak);
+static void leak_print(const struct leak *leak, const struct scan_result *result);
+
+uint64_t lsan_report(const struct leak_scan *scan)
+{
+    size_t room = (size_t)2 * SCAN_ROWS * sizeof(struct leak);
+    struct leak *leaks = os_map(room);
+    uint64_t bytes = 0, objects = 0;
+    unsigned count = leaks == NULL ? 0 : leaks_gather(leaks, &scan->result), shown = 0;
+    for (unsigned i = 0; i < count; i++) {
+        leaks[i].suppressed = is_suppressed(&leaks[i]);
+        bytes += leaks[i].suppressed ? 0 : leaks[i].bytes;
+        objects += leaks[i].suppressed ? 0 : leaks[i].objects;
+    }
+    if (objects > 0)
+        lsan_say("\n=================================================================\n"
+                 "==%d==ERROR: LeakSanitizer: detected memory leaks\n\n",
+                 (int)os_pid());
+    for (unsigned i = 0; i < count; i++)
+        if (!leaks[i].suppressed &&
+            (lsan_options.leaks_max == 0 || shown++ < lsan_options.leaks_max))
+            leak_print(&leaks[i], &scan->result);
+    if (lsan_options.print_suppressions)
+        lsan_suppress_print();
+    if (objects > 0)
+        lsan_say("SUMMARY: LeakSanitizer: %lu byte(s) leaked in %lu allocation(s).\n",
+                 (unsigned long)bytes, (unsigned long)objects);
+    if (leaks != NULL)
+        os_unmap(leaks, room);
+    return bytes;
+}
+
+static bool is_before(const struct leak *a, const struct leak *b, bool by_stack)
+{
+    if (a->indirect != b->indirect)
+        return b->indirect;
+    return by_stack || a->bytes == b->bytes ? a->stack < b->stack : a->bytes > b->bytes;
+}
+
+static void leaks_sort(struct leak *leaks, unsigned count, bool by_stack)
+{
+    for (unsigned gap = count / 2; gap > 0; gap /= 2)
+        for (unsigned i = gap; i < count; i++) {
+            struct leak leak = leaks[i];
+            unsigned at = i;
+            for (; at >= gap && is_before(&leak, &leaks[at - gap], by_stack); at -= gap)
+                leaks[at] = leaks[at - gap];
+            leaks[at] = leak;
+        }
+}
+
+static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result)
+{
+    unsigned count = 0, kept = 0;
+    for (unsigned i = 0; i < SCAN_ROWS; i++) {
+        const struct scan_row *row = &result->rows[i];
+        uint32_t stack = row->used ? track_stack(row->site) : 0;
+        if (row->definite.blocks > 0)
+            leaks[count++] =
+                (struct leak){stack, false, false, row->definite_requested, row->definite.blocks};
+        if (row->indirect.blocks > 0)
+            leaks[count++] = (struct leak){stack, true, false,
+                                           row->requested_bytes - row->definite_requested,
+                                           row->indirect.blocks};
+    }
+    leaks_sort(leaks, count, true);
+    for (unsigned i = 0; i < count; i++)
+        if (kept > 0 && leaks[kept - 1].stack == leaks[i].stack &&
+            leaks[kept - 1].indirect == leaks[i].indirect) {
+            leaks[kept - 1].bytes += leaks[i].bytes;
+            leaks[kept - 1].objects += leaks[i].objects;
+        } else {
+            leaks[kept++] = leaks[i];
+        }
+    leaks_sort(leaks, kept, false);
+    return kept;
+}
+
+static bool is_suppressed(const struct leak *leak)
+{
+    struct code_name name;
+    unsigned frames = 0;
+    for (uint32_t node = leak->stack; node > STACK_OTHER && frames < FRAMES_MAX; frames++) {
+        uintptr_t pc = 0;
+        stacks_node(node, &node, &pc);
+        code_name_find(pc, &name);
+        if (lsan_suppress_fits(name.function, name.module, leak->objects, leak->bytes))
+            return true;
+    }
+    return false;
+}
+
+static void leak_print(const struct leak *leak, const struct scan_result *result)
+{
+    unsigned frames = 0;
+    lsan_say("%s leak of %lu byte(s) in %lu object(s) allocated from:\n",
+             leak->indirect ? "Indirect" : "Direct", (unsigned long)leak->bytes,
+             (unsigned long)leak->objects);
+    for (uint32_t node = leak->stack; node > STACK_OTHER && frames < FRAMES_MAX; frames++) {
+        struct code_name name;
+        uintptr_t pc = 0;
+        stacks_node(node, &node, &pc);
+        code_name_find(pc, &name);
+        lsan_say("    #%u 0x%lx %s%s (%s+0x%lx)\n", frames, (unsigned long)pc,
+                 name.function[0] != '\0' ? "in " : "", name.function,
+                 name.module[0] != '\0' ? name.module : "<unknown module>",
+                 (unsigned long)name.offset);
+    }
+    if (frames == 0)
+        lsan_say("    <empty stack>\n");
+    lsan_say("\n");
+    if (!lsan_options.report_objects)
+        return;
+    lsan_say("Objects leaked above:\n");
+    for (unsigned i = 0; i < result->lost_count && i < SCAN_LOST_MAX; i++)
+        if (track_stack(result->lost[i].site) == leak->stack)
+            lsan_say("0x%lx (%lu bytes)\n", (unsigned long)result->lost[i].start,
+                     (unsigned long)result->lost[i].requested);
+    lsan_say("\n");
+}
