@@ -3,7 +3,7 @@
  * See tool/shelf.h. Whether a writer still lives is asked of the kernel: it holds a lock on its
  * file, or, where the program has closed all descriptors, the process of that number started at the
  * same tick. A number alone proves nothing, since it is used again. Files are opened only if they
- * are ours: /dev/shm belongs to everybody.
+ * are ours: every user may write to /dev/shm.
  */
 #include "tool/shelf.h"
 

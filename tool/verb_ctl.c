@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `memoir ctl`: its words become one line for the process. A file to write is made here, with the
- * rights of whoever asks, and only its descriptor goes to the process.
+ * rights of the user who asks, and only its descriptor goes to the process.
  */
 #include "tool/verb_ctl.h"
 

@@ -215,7 +215,7 @@ static struct place *place_find(const struct places *places, uint64_t address)
     return bsearch(&wanted, places->items, places->count, sizeof wanted, address_compare);
 }
 
-/* Numbers of files nobody vouches for: a sum stays at the most there is. */
+/* Numbers come from files that may be damaged: a sum stays at the largest number. */
 static void value_add(int64_t *sum, int64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum))

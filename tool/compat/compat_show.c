@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The old commands' pictures, and the programs that they show them with. A viewer is of no use to
- * somebody who sends the output into a file, so the picture goes there then.
+ * a user who sends the output into a file, so the picture goes there then.
  */
 #include "tool/compat/compat.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The client's side. A process that has no helper yet is called by its signal, at first through the
- * thread that it disturbs least; where the signal does not get through, or nobody answers to it,
+ * thread that it disturbs least; where the signal does not get through, or is not answered,
  * by its bell. The socket counts only if its folder belongs to the user of the
- * process and to nobody else, and if the process itself is behind it.
+ * process alone, and if the process itself is behind it.
  */
 #include "tool/process/attach_client.h"
 
@@ -70,7 +70,7 @@ const char *attach_refusal(const struct process *process)
         return "its files can't be read";
     if (process->secure)
         return "runs setuid, setgid or with capabilities";
-    if (process->nobody)
+    if (process->unmapped)
         return "its user is not mapped in its user namespace";
     if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS) {
         if (process->filtered && process->bell == PROCESS_BELL_OFF)
@@ -175,7 +175,7 @@ static bool refuse(const struct process *process, struct error *error)
                          "process %d runs setuid, setgid or with file capabilities, and "
                          "therefore ignores control",
                          pid);
-    if (process->nobody) {
+    if (process->unmapped) {
         error_set(error, ERROR_TARGET,
                   "process %d can't create a socket: its user is not mapped in its user "
                   "namespace",

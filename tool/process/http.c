@@ -2,7 +2,7 @@
 /*
  * See tool/process/http.h. A URL may name a server, a page that lists profiles, or a profile; pages
  * that only list are noticed by what they answer, and the profile below them is asked for.
- * Everything goes into a file that nobody else sees, never into memory: a server may send more than
+ * Everything goes into a file of our own, never into memory: a server may send more than
  * there is. What a server answers instead of a profile is the message that the user gets.
  */
 #include "tool/process/http.h"
@@ -142,17 +142,17 @@ static bool one_fetch(const char *url, const struct http_options *options, FILE 
 static CURLcode transfer(const char *url, const char *body, const struct http_options *options,
                          FILE *file, long *status)
 {
-    bool anybody = strncmp(url, insecure, sizeof insecure - 1) == 0;
+    bool unidentified = strncmp(url, insecure, sizeof insecure - 1) == 0;
     char plain[URL_MAX];
-    snprintf(plain, sizeof plain, "%s%s", anybody ? "https://" : "",
-             anybody ? url + sizeof insecure - 1 : url);
+    snprintf(plain, sizeof plain, "%s%s", unidentified ? "https://" : "",
+             unidentified ? url + sizeof insecure - 1 : url);
     CURL *handle = curl.init();
     *status = 0;
     if (!handle)
         return CURLE_OUT_OF_MEMORY;
     curl.set(handle, CURLOPT_URL, plain);
     identify(handle, options);
-    if (anybody) {
+    if (unidentified) {
         curl.set(handle, CURLOPT_SSL_VERIFYPEER, 0L);
         curl.set(handle, CURLOPT_SSL_VERIFYHOST, 0L);
     }

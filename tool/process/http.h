@@ -14,12 +14,12 @@
 struct http_options {
     unsigned seconds;       /* how long the server should record; 0: as it likes */
     unsigned timeout;       /* seconds that all of it may take; 0: as long as something comes */
-    const char *cert, *key; /* files: who we are; NULL: nobody */
+    const char *cert, *key; /* files: who we are; NULL: not said */
     const char *authority;  /* file: whom we trust; NULL: whom the system does */
 };
 
 /* http://host:port, host:port/path, ... into the file. Without a path: its heap. A server of
- * https+insecure:// may be anybody. */
+ * https+insecure:// is not identified. */
 bool http_profile(const char *url, const struct http_options *options, FILE *file,
                   struct error *error);
 /* Asks the server for names of addresses that have none yet. Best effort; how many it knew. */

@@ -251,7 +251,7 @@ static bool process_dump(struct profile *profile, const char *word,
     return ok;
 }
 
-/* A file of our own that nobody else sees the name of for long. */
+/* A file of our own, whose name is gone as soon as it is open. */
 static int scratch_open(char *path, size_t size, struct error *error)
 {
     const char *folder = getenv("TMPDIR");

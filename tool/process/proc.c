@@ -73,7 +73,7 @@ bool process_read(struct process *process, pid_t pid)
         process->listens = strtoull(value, NULL, 16) >> (ATTACH_SIGNAL - 1) & 1;
     process->deaf = blocks(text) && all_threads_block(pid);
     process->inner_user = user_inside(pid, process->user);
-    process->nobody = user_has_no_number(pid);
+    process->unmapped = user_has_no_number(pid);
     process->headless = process->state == 'Z' && process_state(pid) != 'Z';
     process->secure = is_secure(pid);
     process->closed = is_closed(process);

@@ -22,7 +22,7 @@ enum process_library {
 enum process_bell {
     PROCESS_BELL_NONE,   /* not looked for, or an older library */
     PROCESS_BELL_CLOSED, /* its memory may not be looked at: `bell_reason` */
-    PROCESS_BELL_OFF,    /* nobody listens: control is off */
+    PROCESS_BELL_OFF,    /* control is off: it would not be heard */
     PROCESS_BELL_HANGS,
 };
 
@@ -31,7 +31,7 @@ struct process {
     pid_t inner_pid; /* in its own namespace */
     unsigned user;   /* effective */
     unsigned inner_user;
-    bool nobody;   /* its user has no number in its user namespace, where it can make no file */
+    bool unmapped; /* its user has no number in its user namespace, where it can make no file */
     bool headless; /* its first thread has ended, others run: /proc shows nothing of it */
     char state;    /* R S D T Z ... */
     bool listens;  /* has some handler for the signal */
@@ -41,7 +41,7 @@ struct process {
     bool closed;   /* the kernel protects it from its own user: only root may ask */
     enum process_bell bell;
     int bell_reason;  /* an errno value */
-    unsigned wait_ms; /* for it to hear the bell; 0: as long as somebody who asks for it waits */
+    unsigned wait_ms; /* for it to hear the bell; 0: as long as the caller waits */
     enum process_library library;
     char version[32]; /* of the library */
     uint64_t rss_bytes;

@@ -12,7 +12,7 @@
  * functions and label sets. Things are only ever added, and lie in arrays that may move when
  * something is added: keep numbers, not pointers.
  *
- * Out of memory: the adding functions set `profile->failed` and answer 0; whoever called a reader
+ * Out of memory: the adding functions set `profile->failed` and answer 0; the caller of a reader
  * looks once.
  */
 #ifndef PROFILE_MODEL_H
@@ -276,7 +276,7 @@ bool profile_want_scales(struct profile *profile);
 bool profile_want_lives(struct profile *profile);
 bool profile_want_history(struct profile *profile);
 /* Whether the sum of any rows of a column or of a moment of the history, and the difference of two
- * such sums, fits: a reader and profile_merge see to it, so that nobody else has to. */
+ * such sums, fits: a reader and profile_merge see to it, for all others. */
 bool profile_sums_fit(const struct profile *profile);
 void *profile_list_add(struct profile *profile, struct list *list, size_t item_size);
 void profile_warn(struct profile *profile, const char *format, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stacks in the order of their frames, first frame by first frame: those that begin alike lie side
- * by side, and a tree is a walk over them. Nobody has to keep all their frames for that; a stack is
+ * by side, and a tree is a walk over them. Their frames need not be kept for that; a stack is
  * made when it is looked at, a few times each.
  *
  *      stack    shared       each place in the order: the number of a stack, and how many of its

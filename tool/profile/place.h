@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far reading has come, for whoever looks at it from another thread (tool/terminal/progress.c).
- * Readers say where they are, which costs a store; nobody waits for anybody, and what is seen may
- * be a little old. One file is read at a time.
+ * How far reading has come, for another thread that shows it (tool/terminal/progress.c). Readers
+ * say where they are, which costs a store; no thread waits for another, and what is seen may be a
+ * little old. One file is read at a time.
  */
 #ifndef PROFILE_PLACE_H
 #define PROFILE_PLACE_H

@@ -2,8 +2,8 @@
 /*
  * A profile that may be shown to others: names, files, paths, the command, the host, labels,
  * threads and marks become short hashes. The same text has the same hash in every file, so redacted
- * files can be compared; whoever guesses a text can check the guess. Numbers, addresses and build
- * ids stay.
+ * files can be compared; a reader who guesses a text can check the guess. Numbers, addresses and
+ * build ids stay.
  */
 #ifndef PROFILE_REDACT_H
 #define PROFILE_REDACT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whose memory is it? Frames of allocators, of what programs wrap around them and of the libraries
- * that everybody uses stand between malloc and the code that wanted the memory; what they allocate
- * belongs to who called them. The list is data: blame.def.
+ * that all programs use stand between malloc and the code that wanted the memory; what they
+ * allocate belongs to who called them. The list is data: blame.def.
  *
  * Cost: a function of a profile is compared with the rows that begin with its first letter.
  */
@@ -108,7 +108,7 @@ static bool word_fits(const char *word, struct name name)
 }
 
 /* Whether a path of Rust is in a crate of its library. What has no crate, such as str, [u8] or T,
- * is nobody's, and does not decide. */
+ * belongs to neither, and does not decide. */
 static bool crate_fits(const char *path, size_t length)
 {
     static const char *const before[] = {"&", "mut ", "dyn ", "*const ", "*mut ", "[", "(", "<"};

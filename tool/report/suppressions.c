@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which stacks are no leaks because somebody said so: lines of LeakSanitizer's form, blocks of
+ * Which stacks are no leaks because the user says so: lines of LeakSanitizer's form, blocks of
  * valgrind's, and what the C and C++ libraries keep to the end on purpose (keepers.c).
  *
  *      leak:parse_table        {

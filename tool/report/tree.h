@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stacks of a view as a tree from the roots. A node is a range of the stacks in their order
- * (profile/order.h), so that nothing has to be kept of those that nobody will see.
+ * (profile/order.h), so that nothing has to be kept of those that are not shown.
  */
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H

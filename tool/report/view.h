@@ -4,7 +4,7 @@
  * wants to see (sites, functions, lines, ...). Every report and picture is made from one.
  *
  * There may be millions of stacks. A view only knows which samples each is made of; its frames and
- * its numbers are made anew whenever somebody asks for them. Cost: 8 to 12 bytes a sample.
+ * its numbers are made anew whenever they are asked for. Cost: 8 to 12 bytes a sample.
  *
  * A profile to compare with is in the same view: its stacks and rows have `base` values.
  */

@@ -91,7 +91,7 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
         item.bits |= ITEM_FROM;
     if (source->prune.answers && fits(&source->prune, name, file, path))
         item.bits |= ITEM_PRUNE;
-    bool known = line && !(location->flags & LOCATION_GUESS); /* a guess blames nobody */
+    bool known = line && !(location->flags & LOCATION_GUESS); /* a guess is not blamed */
     if (maker->fold)
         item.bits |= blame_bits(source, known ? line->function : 0, location->mapping);
     if (frame.name[0] == '\0')
@@ -274,7 +274,7 @@ uint32_t frames_fold(const struct maker *maker, const struct source *source,
 
 /* How many nameless frames belong to the function with a name that called them, if that is in the
  * same file: what a stripped library has to show is what it exports. A wrapper goes with them; the
- * program's start answers for nobody. */
+ * program's start is not blamed. */
 static uint32_t nameless_end(const struct maker *maker, const struct source *source,
                              const uint32_t *numbers, uint32_t count)
 {

@@ -23,7 +23,7 @@ struct answer {
     uint64_t address; /* in the file's own addresses; of a return address, the byte before it */
     uint32_t first, frames;
     uint16_t state;
-    uint16_t known;  /* from the disk: nobody needs to look again */
+    uint16_t known;  /* from the disk: no other source is asked */
     uint32_t behind; /* how far it is from its function's start; 0 where that is not known */
 };
 

@@ -100,7 +100,7 @@ static bool folder_make(char *path, size_t size)
     bool there = home && stat(home, &stat_home) == 0;
     if (!there && !(cache && cache[0] == '/'))
         return false; /* a home that is not there is not ours to make */
-    /* sudo: files of root in somebody's home would be in that user's way. */
+    /* sudo: files of root in a user's home would be in that user's way. */
     if (there && stat_home.st_uid != geteuid())
         return false;
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/symbol/jit.h. /tmp belongs to everybody: a file there is text that is not believed, and
- * counts only if it was written while the process ran, since process numbers are used again. In a
- * container the file has the inner pid in its name and lies below the process's own root.
+ * See tool/symbol/jit.h. Every user may write to /tmp: a file there is text that is not believed,
+ * and counts only if it was written while the process ran, since process numbers are used again. In
+ * a container the file has the inner pid in its name and lies below the process's own root.
  */
 #include "tool/symbol/jit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A file that a command makes: written under a temporary name in the same folder, and renamed when
- * it is whole, so that nobody ever sees a part of it and a failure leaves what was there. "-" is
+ * it is whole, so that a part of it is never seen and a failure leaves what was there. "-" is
  * standard output; what is no regular file (a pipe, /dev/null) is written as it is. A symbolic link
  * is never followed. A new file has mode 0600; one that is replaced leaves its mode to the new one.
  */

@@ -14,7 +14,7 @@
 void progress_start(const char *phase, const char *what);
 /* `what` may be NULL: as before. `all` 0: not known. May be called as often as one likes. */
 void progress_update(const char *what, uint64_t done, uint64_t all);
-/* Instead of progress_update: whoever waits asks this function, in a thread of its own. The phase
+/* Instead of progress_update: the thread that draws asks this function. The phase
  * may change; false: not known. */
 void progress_ask(bool (*ask)(const char **phase, uint64_t *done, uint64_t *all));
 void progress_end(void);

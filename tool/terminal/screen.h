@@ -46,7 +46,7 @@ unsigned terminal_width(void);
 unsigned terminal_error_width(void);
 /* Whether standard output is a terminal, where lines have to fit. */
 bool terminal_fits(void);
-/* Whether both standard output and standard error are terminals: somebody reads along. */
+/* Whether both standard output and standard error are terminals: a person reads along. */
 bool terminal_has_reader(void);
 
 /* The text in colour if the stream has colours, padded to `width` columns. */

@@ -95,7 +95,7 @@ static void print(const struct perl_stacks *stacks, enum compat_option how, cons
 static void print_page(const struct perl_stacks *stacks, const char *pattern)
 {
     char path[] = "/tmp/memoir-list-XXXXXX.html", text[] = "/tmp/memoir-text-XXXXXX";
-    struct stat output; /* a file gets the page, and nobody sees it */
+    struct stat output; /* a file gets the page, which is not shown then */
     bool file = fstat(STDOUT_FILENO, &output) == 0 && S_ISREG(output.st_mode);
     int handle = file ? dup(STDOUT_FILENO) : mkstemps(path, 5), kept = dup(STDOUT_FILENO),
         lines = mkstemp(text);

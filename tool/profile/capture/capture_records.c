@@ -30,7 +30,7 @@ struct reader {
     const char *wrong; /* the first thing that made no sense */
 };
 
-/* Hands a thing on, if nothing is wrong so far and somebody wants it. */
+/* Hands a thing on, if nothing is wrong so far and the caller wants it. */
 #define CALL(reader, name, ...)                                       \
     do {                                                              \
         if ((reader)->wrong == NULL && (reader)->calls->name != NULL) \

@@ -239,7 +239,7 @@ static void write_log(struct writing *it, bool old)
     it->started = true;
 }
 
-/* Nodes below `end`. One that is missing has an address that is nobody's. */
+/* Nodes below `end`. One that is missing has an address that no code has. */
 static void write_nodes(struct writing *it, uint64_t end)
 {
     uint32_t there = recorder_rows(&it->sheets, SHEET_NODES);

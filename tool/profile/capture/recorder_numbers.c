@@ -58,7 +58,7 @@ bool recorder_numbers_make(struct recorder_numbers *numbers, const struct record
     return true;
 }
 
-/* The last moment may be the peak, and nobody had looked. */
+/* The last moment may be the peak before any thread has noted it. */
 static void peak_now(struct making *making)
 {
     struct recorder_numbers *numbers = making->numbers;

@@ -124,7 +124,7 @@ static unsigned at_most(size_t size)
     return size > UINT_MAX / 2 ? UINT_MAX / 2 : (unsigned)size;
 }
 
-/* Bytes that are unpacked in one go, so that somebody may see how far it has come. */
+/* Bytes that are unpacked in one go, so that progress can be shown. */
 static unsigned at_once(size_t room)
 {
     enum { MOST = 1 << 22 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON that somebody else wrote, as a tape: every value is a number, and knows where the next one
+ * JSON of other tools, as a tape: every value is a number, and knows where the next one
  * beside it is. Cost: 16 bytes a value, whatever it is; text stays in the input.
  *
  * Value 0 is the whole; as an answer 0 is "there is none".

@@ -23,7 +23,7 @@ enum {
     LAYERS_MAX = 3,
     SHOWN = 16,
     READ_ROOM = 1 << 16,
-    READ_MAX = 1 << 24,   /* at once, so that somebody may see it grow */
+    READ_MAX = 1 << 24,   /* at once, so that progress can be shown */
     WARNINGS_MAX = 20,    /* lines of a file that are for people */
     HARMLESS = 256 << 20, /* bytes that need no thought */
 };

@@ -436,7 +436,7 @@ static void table_put(struct html *html)
     fprintf(file,
             "<section id=\"top\">\n<h2>%s <small id=\"top-metric\"></small></h2>\n"
             "<table id=\"table\"><thead><tr>",
-            two ? "What changed" : "Who has it");
+            two ? "What changed" : "Top sites");
     for (size_t i = 0; i < count; i++)
         fprintf(file, "<th scope=\"col\" class=\"%s\">%s</th>", two ? compared[i][1] : plain[i][1],
                 two ? compared[i][0] : plain[i][0]);

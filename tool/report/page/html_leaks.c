@@ -57,7 +57,7 @@ static void table_put(FILE *file, const struct view *view, const struct leaks *l
     fprintf(file,
             "<table class=\"leaks\"><thead><tr><th class=\"num\">bytes</th><th class=\"num more\">"
             "objects</th><th>%s</th><th>site, and its largest stack</th></tr></thead>\n<tbody>\n",
-            view->base ? "change" : "course");
+            view->base ? "change" : "over time");
     for (; shown < max && shown < LEAKS_MAX; shown++)
         row_put(file, view, &leaks->rows[shown]);
     fputs("</tbody></table>\n", file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The flame graph: one SVG that needs nothing else. What is in the file twice is meant to be: plain
- * boxes for whoever does not run scripts (an <img>, a converter), limited in number; and the data
+ * boxes for viewers that run no scripts (an <img>, a converter), limited in number; and the data
  * in a short form, from which flame.js draws again after each zoom and search, finer than the
  * plain boxes.
  *

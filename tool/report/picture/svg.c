@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bricks of the pictures. Names come from files that nobody vouches for: whatever is in them must
+ * Bricks of the pictures. Names come from files that may be hostile: whatever is in them must
  * not end an element or a string early.
  *
  * Colours: a hue for each module, a shade for each function, of one lightness so that no box

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/elf/mini.h. Whoever made the file decides how large it unpacks: there is a
+/* See tool/symbol/elf/mini.h. The file decides how large it unpacks: there is a
  * limit. */
 #include "tool/symbol/elf/mini.h"
 

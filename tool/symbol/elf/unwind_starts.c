@@ -167,7 +167,7 @@ static uint64_t encoding_of(const struct starts *starts, size_t common)
     return AS_POINTER;
 }
 
-/* LEB128, signed or not: its value matters to nobody but for the length of texts. */
+/* LEB128, signed or not: its value is used for the length of texts alone. */
 static uint64_t read_leb(struct reader *reader)
 {
     uint64_t number = 0, byte = 0x80;
