@@ -27,7 +27,7 @@ static bool small;
 static __thread struct {
     uintptr_t low;
     size_t size;
-} here;
+} here PACKED_LOCAL;
 static bool is_ours(const void *handler);
 
 int alternate_flag(const void *handler)

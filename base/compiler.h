@@ -11,6 +11,8 @@
 /* A variable of ours that other files use: accessed without the global offset table. */
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
+/* Thread-local memory is scarce: no gaps for the sake of wide loads. */
+#define PACKED_LOCAL __attribute__((aligned(8)))
 /* Reads data that another thread may be changing; the caller checks the result afterwards. */
 #define RACY __attribute__((no_sanitize("thread")))
 /* Reads the stacks of other code: a sanitizer would misjudge that. */

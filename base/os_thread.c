@@ -35,7 +35,7 @@ enum {
 /* Found in the initial image of our thread-local data, its place there tells where the image lies
  * relative to the thread pointer. */
 enum { MARKER = 0x6d656d6f };
-static __thread volatile uint64_t marker[2] = {MARKER, ~(uint64_t)MARKER};
+static __thread volatile uint64_t marker[2] PACKED_LOCAL = {MARKER, ~(uint64_t)MARKER};
 
 /* The file that this code is part of: defined by the linker. */
 extern const Elf64_Ehdr __ehdr_start HIDDEN;

@@ -101,14 +101,13 @@ unsigned heap_pool_here(uint32_t thread)
 uint32_t heap_side(void)
 {
     static uint32_t sides;
-    static __thread uint32_t mine; /* and one more */
-    if (unlikely(mine == 0)) {
-        mine = __atomic_add_fetch(&sides, 1, __ATOMIC_RELAXED);
-        if (mine > 1)
+    if (unlikely(pages_number == 0)) {
+        pages_number = (uint8_t)__atomic_add_fetch(&sides, 1, __ATOMIC_RELAXED);
+        if (pages_number != 1)
             central_keep_apart();
-        pages_side = (mine - 1) % SIDES_YOUNG;
+        pages_side = (pages_number - 1u) % SIDES_YOUNG;
     }
-    return mine - 1;
+    return pages_number - 1u;
 }
 
 bool heap_parked(unsigned pool)

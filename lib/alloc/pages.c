@@ -29,6 +29,7 @@ enum {
 
 BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
 unsigned pages_nodes = 1;
+__thread uint8_t pages_number;
 __thread uint8_t pages_side;
 uint32_t pages_threads;
 static uint32_t returning; /* runs that are SPAN_BUSY */

@@ -21,9 +21,10 @@ struct young {
     uint32_t generation; /* the mode that the clock was set in */
     uint16_t on_top;     /* calls in a row with more signals blocked than usual */
     uint8_t colour : 4, pool : 4;
-    bool known : 1; /* number, colour and pool are set */
-    bool ended : 1; /* the thread's destructors have run */
-    int64_t clock;  /* bytes until the next sample */
+    bool known : 1;     /* number, colour and pool are set */
+    bool ended : 1;     /* the thread's destructors have run */
+    bool deferring : 1; /* it is in the program's function for deferred frees (mimalloc) */
+    int64_t clock;      /* bytes until the next sample */
     uint64_t random;
     struct heap_sums sums;         /* blocks that no bin saw, for the thread's own totals */
     struct totals_counted counted; /* the part of them and of the heap's that was reported to the

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gperftools' MallocHook in its C form. Hooks for new and delete are called (lib/api/hooks.h).
- * Those for mmap, munmap, mremap and sbrk are kept and never called, as in gperftools since 2.17.
+ * Those for mmap, munmap, mremap and sbrk are kept and never called, as in gperftools since 2.17,
+ * unless gperftools' own library is in the process.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,33 +18,56 @@
 
 typedef void hook(void);
 
+/* Absent in static programs. */
+extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+
 /* The last place is that of MallocHook_Set..., the others are those of MallocHook_Add... */
 enum { ADDED_MOST = HOOKS_MOST - 1, SET_AT = ADDED_MOST };
 
 static int add(hook **places, hook *added);
-static int take_out(hook **places, hook *removed);
+static int take_out(hook **places, hook *removed, const char *name);
 static hook *set(hook **places, hook *now);
+static void *theirs(const char *name);
 
-#define HOOKS(name, places)                           \
-    EXPORT int MallocHook_Add##name##Hook(hook *);    \
-    EXPORT int MallocHook_Remove##name##Hook(hook *); \
-    EXPORT hook *MallocHook_Set##name##Hook(hook *);  \
-    EXPORT int MallocHook_Add##name##Hook(hook *h)    \
-    {                                                 \
-        return add(places, h);                        \
-    }                                                 \
-    EXPORT int MallocHook_Remove##name##Hook(hook *h) \
-    {                                                 \
-        return take_out(places, h);                   \
-    }                                                 \
-    EXPORT hook *MallocHook_Set##name##Hook(hook *h)  \
-    {                                                 \
-        return set(places, h);                        \
+#define NAMED(verb, name) "MallocHook_" #verb #name "Hook"
+
+#define HOOKS(name, places)                              \
+    EXPORT int MallocHook_Add##name##Hook(hook *);       \
+    EXPORT int MallocHook_Remove##name##Hook(hook *);    \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *);     \
+    EXPORT int MallocHook_Add##name##Hook(hook *h)       \
+    {                                                    \
+        return add(places, h);                           \
+    }                                                    \
+    EXPORT int MallocHook_Remove##name##Hook(hook *h)    \
+    {                                                    \
+        return take_out(places, h, NAMED(Remove, name)); \
+    }                                                    \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *h)     \
+    {                                                    \
+        return set(places, h);                           \
     }
 
-#define KEPT(name)                        \
-    static hook *kept_##name[HOOKS_MOST]; \
-    HOOKS(name, kept_##name)
+/* Kept, or handed to gperftools' library. */
+#define KEPT(name)                                            \
+    static hook *kept_##name[HOOKS_MOST];                     \
+    EXPORT int MallocHook_Add##name##Hook(hook *);            \
+    EXPORT int MallocHook_Remove##name##Hook(hook *);         \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *);          \
+    EXPORT int MallocHook_Add##name##Hook(hook *h)            \
+    {                                                         \
+        int (*next)(hook *) = theirs(NAMED(Add, name));       \
+        return next != NULL ? next(h) : add(kept_##name, h);  \
+    }                                                         \
+    EXPORT int MallocHook_Remove##name##Hook(hook *h)         \
+    {                                                         \
+        return take_out(kept_##name, h, NAMED(Remove, name)); \
+    }                                                         \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *h)          \
+    {                                                         \
+        hook *(*next)(hook *) = theirs(NAMED(Set, name));     \
+        return next != NULL ? next(h) : set(kept_##name, h);  \
+    }
 
 HOOKS(New, (hook **)hooks_set.on_new)
 HOOKS(Delete, (hook **)hooks_set.on_delete)
@@ -67,7 +92,7 @@ KEPT(Sbrk)
     }                                                                                     \
     EXPORT int MallocHook_Remove##name##Replacement(hook *h)                              \
     {                                                                                     \
-        return take_out(replacement_##name, h);                                           \
+        return take_out(replacement_##name, h, "MallocHook_Remove" #name "Replacement");  \
     }
 REPLACEMENT(Mmap)
 REPLACEMENT(Munmap)
@@ -85,7 +110,7 @@ static int add(hook **places, hook *added)
     return done;
 }
 
-static int take_out(hook **places, hook *removed)
+static int take_out(hook **places, hook *removed, const char *name)
 {
     bool done = false;
     for (unsigned i = 0; removed != NULL && i < HOOKS_MOST && !done; i++) {
@@ -94,7 +119,8 @@ static int take_out(hook **places, hook *removed)
                                            __ATOMIC_RELAXED);
     }
     cold_hooks_changed();
-    return done;
+    int (*next)(hook *) = done ? NULL : theirs(name);
+    return next != NULL ? next(removed) : done;
 }
 
 static hook *set(hook **places, hook *now)
@@ -102,6 +128,13 @@ static hook *set(hook **places, hook *now)
     hook *before = __atomic_exchange_n(&places[SET_AT], now, __ATOMIC_ACQ_REL);
     cold_hooks_changed();
     return before;
+}
+
+/* The function of gperftools' own library, if that is in the process, too. It has hooks of its own
+ * in its lists, which it must be able to remove; and its mmap calls those for mmap. */
+static void *theirs(const char *name)
+{
+    return dlsym == NULL ? NULL : dlsym(RTLD_NEXT, name);
 }
 
 int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip_count);

@@ -24,7 +24,7 @@ static unsigned arenas = 1, caches;
 /* What this thread allocated and freed, for its allocatedp and deallocatedp, and the largest
  * difference so far. Updated when asked for; after the first question about the pointers or the
  * peak, also whenever the thread leaves the hot path. */
-static __thread uint64_t thread_sums[2];
+static __thread uint64_t thread_sums[2] PACKED_LOCAL;
 static __thread uint64_t thread_peak, thread_peak_base;
 
 int serve_bool(const struct request *request, const struct node *node)

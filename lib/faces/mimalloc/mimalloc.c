@@ -23,7 +23,6 @@ extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 static deferred_function *deferred;
 static void *deferred_arg;
 static unsigned long long heartbeat;
-static __thread bool deferring; /* the thread is in the program's function */
 static bool done;
 
 FUNCTION(int, mi_version, (void))
@@ -70,11 +69,11 @@ FUNCTION(void, mi_register_deferred_free, (deferred_function * fun, void *arg))
 void mimalloc_deferred_free(bool force)
 {
     deferred_function *fun = load_acquire(&deferred);
-    if (likely(fun == NULL) || deferring)
+    if (likely(fun == NULL) || young.deferring)
         return;
-    deferring = true;
+    young.deferring = true;
     fun(force, __atomic_add_fetch(&heartbeat, 1, __ATOMIC_RELAXED), load_relaxed(&deferred_arg));
-    deferring = false;
+    young.deferring = false;
 }
 
 FUNCTION(void, mi_collect, (bool force))
