@@ -11,6 +11,7 @@
 #include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
 #include "lib/alloc/outside.h"
+#include "lib/alloc/owner.h"
 #include "lib/alloc/spare.h"
 
 /* Blocks of one class, by where they are. */
@@ -51,6 +52,30 @@ INLINE void each_list(adder *add, void *sum)
                                   .mallocs = load_relaxed(&central->direct)};
             add(sum, mark_class(mark), &more);
         }
+    }
+}
+
+/* Blocks with an owner; those in bins of fronts are `cached`. */
+INLINE void each_owner(adder *add, void *sum)
+{
+    for (const struct owner *owner = owner_first(); owner != NULL; owner = owner->all) {
+        for (unsigned list = 0; list < OWNED_LISTS; list++)
+            for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+                const struct owned *owned = &owner->lists[list][class];
+                struct blocks more = {.out = load_relaxed(&owned->out),
+                                      .here = load_relaxed(&owned->here),
+                                      .mallocs = load_relaxed(&owned->mallocs)};
+                if (more.out + more.here + more.mallocs != 0)
+                    add(sum, class, &more);
+            }
+        for (const struct front *front = owner->fronts; front != NULL; front = front->sibling)
+            for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+                const struct front_bin *bin = load_acquire(&front->bins[class]);
+                if (bin != NULL)
+                    add(sum, class,
+                        &(struct blocks){.mallocs = load_relaxed(&bin->mallocs),
+                                         .cached = load_relaxed(&bin->count)});
+            }
     }
 }
 
@@ -108,6 +133,7 @@ INLINE void count_all(adder *add, void *sum, struct account_sum *large)
     lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
     each_list(add, sum);
     each_bin(add, sum);
+    each_owner(add, sum);
     sums_add(large, &heap_retired_large);
     for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
         sums_add(large, &heap->large);
@@ -271,6 +297,7 @@ void held_recover(void)
     uint64_t bytes = load_relaxed(&elsewhere_large);
     struct blocks blocks[CLASS_COUNT] = {0};
     each_list(add_to_class, blocks);
+    each_owner(add_to_class, blocks);
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
         bytes += blocks[class].out * class_size(class);
     uint32_t ids = span_count();

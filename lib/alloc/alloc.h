@@ -24,6 +24,7 @@
 #include "lib/alloc/large.h"
 #include "lib/alloc/meta.h"
 #include "lib/alloc/outside.h"
+#include "lib/alloc/owner.h"
 #include "lib/alloc/shifted.h"
 #include "lib/alloc/sizes.h"
 #include "lib/alloc/span.h"

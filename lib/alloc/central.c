@@ -316,6 +316,8 @@ void *central_take_one(unsigned pool, unsigned list)
 struct record *central_record(struct span *span, const void *block)
 {
     struct record *records = meta_at(span->record);
+    if (!(span->kinds & KIND_RECORDED))
+        return NULL;
     if (span->state == SPAN_LARGE)
         return records;
     return &records[span_index(span, block, mark_class(span->mark))];
@@ -461,7 +463,7 @@ void central_recover(void)
     uint32_t ids = span_count();
     for (uint32_t id = 1; id < ids; id++) {
         struct span *span = span_at(id);
-        if (span->state == SPAN_BLOCKS)
+        if (span->state == SPAN_BLOCKS && span->home != HOME_OWNED)
             relist_span(home_of(span->home), span);
     }
 }

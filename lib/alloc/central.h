@@ -45,7 +45,7 @@ unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wante
 void central_give(void *const *slots, unsigned count);
 /* One block for the program, past all bins. NULL when memory is out. */
 void *central_take_one(unsigned pool, unsigned list);
-/* Where the record of a watched block is kept. */
+/* Where the record of a block is kept; NULL: it has none. */
 struct record *central_record(struct span *span, const void *block);
 /* In a forked child: opens locks of threads that stayed behind (true if there were any), and lists
  * from states. */

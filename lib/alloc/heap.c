@@ -35,7 +35,7 @@ static struct heap *all, *unused;
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
 static uint32_t made;                 /* heaps in all */
-static uint32_t generation = 1;
+uint32_t heap_generation_now = 1;
 static pid_t process; /* whose threads have heaps */
 
 void heap_init(void)
@@ -222,11 +222,6 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     return heap;
 }
 
-uint32_t heap_generation(void)
-{
-    return load_acquire(&generation);
-}
-
 /* A thread that has not come by since the last time has `heap_empty` still, and the kernel need not
  * be asked about it. One that is about to be hot again finds the new generation, or is seen here:
  * each writes its own number before it reads the other's. */
@@ -234,8 +229,8 @@ void heap_interrupt(uint32_t *noted)
 {
     lock_take(&heap_lock);
     if (noted != NULL)
-        store_release(noted, generation + 1);
-    uint32_t before = __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
+        store_release(noted, heap_generation_now + 1);
+    uint32_t before = __atomic_fetch_add(&heap_generation_now, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
         if (load_relaxed(&heap->generation) == before && heap->alive && !heap->inherited &&
@@ -253,7 +248,7 @@ bool heap_arm(struct heap *heap, uint32_t configured)
      * `heap->generation` and stored nothing, or `heap_hide` has overwritten what it stored. */
     (void)__atomic_exchange_n(&heap_now, heap, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return load_acquire(&generation) == configured;
+    return load_acquire(&heap_generation_now) == configured;
 }
 
 bool heap_hide(const struct heap *heap)
@@ -317,6 +312,11 @@ bool heap_count_kept(struct heap *heap, unsigned mark)
     else
         __atomic_fetch_add(&retired[mark_class(mark)], 1, __ATOMIC_RELAXED);
     return stock != NULL;
+}
+
+void heap_count_retired(unsigned class, uint64_t mallocs)
+{
+    __atomic_fetch_add(&retired[class], mallocs, __ATOMIC_RELAXED);
 }
 
 void heap_count_ended(const struct heap_sums *more)

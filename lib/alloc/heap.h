@@ -122,6 +122,9 @@ struct heap {
     uint64_t random;            /* the sampler's generator */
     struct heap_sums large;     /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
+    struct front *fronts;   /* what the thread keeps of owners (owner.h), */
+    struct heap_sums owned; /* what ended ones of them have counted, for the thread's totals, */
+    struct owner *default_owner; /* and the owner of all its blocks; NULL: none */
     void *counted; /* for rooms above: what belongs to this heap elsewhere; stays with it */
 };
 
@@ -170,7 +173,11 @@ void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms);
 
 /* The generation changes with every call of `heap_interrupt`, which makes every thread go cold.
  * *noted, unless it is NULL, is the new one before any thread sees it. */
-uint32_t heap_generation(void);
+extern HIDDEN uint32_t heap_generation_now;
+INLINE uint32_t heap_generation(void)
+{
+    return load_acquire(&heap_generation_now);
+}
 void heap_interrupt(uint32_t *noted);
 /* Makes the heap hot after it was configured for `generation`. False: changed again, once more. */
 bool heap_arm(struct heap *heap, uint32_t generation);
@@ -226,6 +233,7 @@ uint32_t heap_threads(void); /* those with a thread */
 uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 void heap_count_ended(const struct heap_sums *more);
+void heap_count_retired(unsigned class, uint64_t mallocs); /* the same of blocks with a class */
 
 /* In a forked child. If the calling thread is the one that forked (`first`), the other threads'
  * heaps go home; if not, no thread touches another's heap until that one calls

@@ -34,6 +34,7 @@ static void repair(struct lock *lock)
     switch (lock->rank) {
     case LOCK_CENTRAL:
         central_repair(false);
+        owners_repair(false);
         break;
     case LOCK_PAGES:
         pages_repair(false);
@@ -80,6 +81,7 @@ static bool locks_break(uint32_t parent_id)
     for (unsigned pool = 0; pool < POOL_MAX; pool++)
         broken |= lock_break(&pages_of[pool].lock, parent_id);
     broken |= central_break(parent_id);
+    broken |= owners_break(parent_id);
     broken |= lock_break(&heap_lock, parent_id);
     lock_break(&outside_lock, parent_id); /* half-changed, it has less memory, no worse */
     lock_break(&shifted_lock, parent_id); /* never half-changed */
@@ -112,6 +114,15 @@ void alloc_repair_end(bool first)
     store_release(alloc_state, first ? ALLOC_SETTLED : ALLOC_UNCLAIMED);
 }
 
+/* Threads that stayed behind had blocks of owners. `everything`: no heap but this thread's has a
+ * thread. */
+static void fronts_of_lost(bool everything)
+{
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        if (heap != heap_self && (everything || heap->inherited) && heap->fronts != NULL)
+            fronts_salvage(heap);
+}
+
 void alloc_recover(uint32_t parent_id, bool first)
 {
     uint32_t before;
@@ -121,8 +132,11 @@ void alloc_recover(uint32_t parent_id, bool first)
     if (broken || pages_unsettled()) {
         pages_recover();
         central_recover();
+        owners_recover();
         held_recover();
     }
+    if (first)
+        fronts_of_lost(true);
     heap_recover(first);
 }
 
@@ -130,6 +144,7 @@ void alloc_claim(void)
 {
     uint32_t before;
     lock_forget_self(&before);
+    fronts_of_lost(false);
     heap_claim();
     store_release(&heap_now, &heap_empty); /* it may have missed a change of the mode */
 }
@@ -154,5 +169,6 @@ void alloc_abandoned(void)
     pages_repair(true);
     pages_returning_stop(false);
     central_repair(true);
+    owners_repair(true);
     heap_abandoned();
 }

@@ -32,6 +32,7 @@ enum span_state {
 /* Why blocks are observed: a set. A free of one always leaves the hot path. */
 enum block_kind {
     KIND_RECORDED = 1 << 0, /* sampled, or all are: each has a record */
+    KIND_OWNED = 1 << 1,    /* they have an owner (owner.h), which `owner` names */
 };
 
 /* What an observer keeps about a watched block. This room only keeps the place for it. */
@@ -66,7 +67,11 @@ struct span {
     uint16_t home;       /* blocks: which list it is in while it has free ones (central.c) */
     union {
         uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* blocks: 1 = free and here */
-        struct {                             /* large: */
+        struct {                             /* of an owner, blocks or large: it has fewer bits */
+            uint64_t bits_owned[3];
+            uint32_t owner; /* meta id */
+        };
+        struct {             /* large: */
             uint32_t length; /* units of the block; the run may be longer (large.c) */
             bool moved;      /* its memory came from elsewhere: the kernel's mappings say so */
         };
@@ -80,6 +85,9 @@ struct span {
 };
 
 _Static_assert(sizeof(struct span) == 64, "one cache line a span");
+enum { HOME_OWNED = UINT16_MAX }; /* `home` of blocks with an owner: in no list of central.c */
+_Static_assert(offsetof(struct span, owner) >= offsetof(struct span, alone) + sizeof(bool),
+               "pages_shorten leaves the owner of a large span alone");
 _Static_assert(offsetof(struct span, moved) < offsetof(struct span, since_ms),
                "pages_shorten writes the time in a large span");
 

@@ -20,6 +20,7 @@
 #include "lib/api/leaks_declared.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
+#include "lib/api/owned.h"
 #include "lib/api/twin.h"
 #include "lib/api/young.h"
 

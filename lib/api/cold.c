@@ -42,8 +42,10 @@ static void configure(struct heap *heap, uint32_t generation)
         if (!exact)
             totals_settle();
     }
-    if (heap->generation != 0 && (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
+    if (heap->generation != 0 && (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0) {
         heap_flush(heap);
+        fronts_flush(heap);
+    }
 }
 
 /* In a child that was forked: its memory is repaired by the first thread that comes here, and what
@@ -116,7 +118,7 @@ static struct heap *enter(bool often)
         young_grown();
         init_thread(heap);
     }
-    if (unlikely(load_relaxed(&heap_now) != heap)) {
+    if (unlikely(load_relaxed(&heap_now) != heap) && likely(heap->default_owner == NULL)) {
         uint32_t generation;
         if (young_in_handler())
             return NULL; /* the next call comes here again */
@@ -132,16 +134,26 @@ static struct heap *enter(bool often)
     return heap;
 }
 
+/* While there are hooks, all calls of the thread come by. */
+static struct heap *hidden_for_hooks(struct heap *heap)
+{
+    if (unlikely(load_relaxed(&hooks_any)) && heap != NULL)
+        heap_hide(heap);
+    return heap;
+}
+
+struct heap *cold_heap_made(void)
+{
+    return young.ended || guard_all ? NULL : hidden_for_hooks(enter(true));
+}
+
 struct heap *cold_heap(bool often)
 {
     if (unlikely(guard_all)) { /* no heap: its bins would serve the hot path */
         young_is();
         return NULL;
     }
-    struct heap *heap = heap_self == NULL && young_is() ? NULL : enter(often);
-    if (unlikely(load_relaxed(&hooks_any)) && heap != NULL)
-        heap_hide(heap);
-    return heap;
+    return hidden_for_hooks(heap_self == NULL && young_is() ? NULL : enter(often));
 }
 
 void cold_fork_child(void)
@@ -159,6 +171,7 @@ void cold_thread_end(void)
     if (heap_self != NULL && cold_begin(NULL)) {
         track_thread_end();
         counts_all(heap_self);
+        cold_owned_end(heap_self);
         heap_end(heap_self);
         cold_end();
     }
@@ -196,8 +209,10 @@ size_t cold_trim(void)
 {
     if (!cold_begin(NULL))
         return 0;
-    if (heap_self != NULL)
+    if (heap_self != NULL) {
         heap_flush(heap_self);
+        fronts_flush(heap_self);
+    }
     heap_drop_parked(os_now_ms(), 0);
     heap_interrupt(&trim_generation);
     size_t bytes = alloc_purge(SIZE_MAX);
@@ -231,6 +246,7 @@ void cold_flush(void)
 {
     if (heap_self != NULL && cold_begin(NULL)) {
         heap_flush(heap_self);
+        fronts_flush(heap_self);
         cold_end();
     }
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 struct caller; /* the caller of malloc: lib/watch/unwind.h */
+struct owner;
 
 void *cold_malloc(size_t size, const struct caller *caller);
 /* The same for a block that goes on from one that realloc is about to free. */
@@ -32,6 +33,24 @@ void cold_kept(void *p, size_t size);
 size_t cold_usable(const void *p);
 /* Whether p is a live block that `cold_free` would take. */
 bool cold_is_block(const void *p);
+
+/* Blocks with an owner (lib/alloc/owner.h); lib/api/owned.h is their hot path. */
+/* Any size and alignment, a power of two. *zero: it reads as zero. NULL when memory is out. */
+void *cold_owned_take(struct owner *owner, size_t size, size_t align, const struct caller *caller,
+                      bool *zero);
+/* All blocks are freed, their records end, the owner is gone. No thread may be using it. */
+void cold_owned_destroy(struct owner *owner, const struct caller *caller);
+/* The blocks stay, and belong to the rest from now on. */
+void cold_owned_delete(struct owner *owner);
+/* `bound`: it is deleted when the calling thread ends, unless that has happened. NULL when memory
+ * is out. */
+struct owner *cold_owned_new(bool bound);
+/* The blocks of the calling thread come from this owner, if malloc and its family are asked; NULL:
+ * from none again. False where the thread can have none. */
+bool cold_owned_default(struct owner *owner);
+/* From outside, any pointer: frees a live block that has an owner, no record, and room in the
+ * thread's front. */
+bool cold_owned_push(void *p);
 
 /* Enters the slow code, for callers that record something there, and leaves it. False if this
  * thread is inside already (a signal handler interrupted it, or libc allocates in one of our own

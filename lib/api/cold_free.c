@@ -31,13 +31,20 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
     if (__atomic_exchange_n(live_at(p), 0, __ATOMIC_ACQ_REL) == 0)
         fatal_freed_twice(p, size);
     if (large) {
-        if (span->kinds != 0)
+        if (span->kinds & KIND_RECORDED)
             cold_large_forget(span, caller, size, moved);
         cold_large_count(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
+        owner_remove_large(span);
         large_give(span);
         return;
     }
     struct record *place = central_record(span, p);
+    if (span->kinds & KIND_OWNED) {
+        if (place != NULL)
+            track_end(place, caller, size, size - place->slack, moved);
+        cold_owned_give(p, span, heap);
+        return;
+    }
     track_end(place, caller, size, size - place->slack, moved);
     if (heap != NULL && (heap->watched ? heap_push_watched(heap, mark_make(class, heap->colour), p)
                                        : spare_keep(heap, class, p)))
@@ -137,6 +144,6 @@ bool cold_is_block(const void *p)
 {
     bool ours;
     return p != NULL &&
-           (cold_mark(p, &ours) != MARK_FREE || emergency_owns(p) || outside_size(p) != 0 ||
-            shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
+           (cold_mark(p, &ours) != MARK_FREE || guarding_owns(p) || emergency_owns(p) ||
+            outside_size(p) != 0 || shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
 }

@@ -20,10 +20,16 @@ struct origin {
 /* This thread's heap; NULL: it has none yet. `often`: for a frequent kind of call, so that not each
  * of them looks at the time. */
 struct heap *cold_heap(bool often);
+/* The same, made at once even for a thread with few calls; NULL: the thread is ending, or memory is
+ * out. */
+struct heap *cold_heap_made(void);
 unsigned cold_pool(const struct heap *heap);
 /* The rate at which this thread picks blocks, which may still be the one before the last change:
  * where every block is picked, none may count for many. */
 unsigned cold_rate(const struct heap *heap);
+/* A block of a watched span gets its record. */
+void cold_record(void *block, unsigned class, size_t size, const struct origin *origin,
+                 unsigned rate);
 /* From outside: a block of any size and alignment; COLD_ANY: that of all blocks. *zero: it reads as
  * zero. */
 enum { COLD_ANY = 1 };
@@ -52,5 +58,12 @@ bool cold_large_rings(struct heap *heap, size_t bytes);
 /* Counts what happened to a large block: in the heap, or without one in the sums of the thread and
  * of ended threads. */
 void cold_large_count(struct heap *heap, struct heap_sums more);
+
+/* A block with an owner; and one that lives no more goes home. */
+void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const struct origin *origin,
+                        bool *zero);
+void cold_owned_give(void *p, struct span *span, struct heap *heap);
+/* The thread ends: what it has of owners goes home. */
+void cold_owned_end(struct heap *heap);
 
 #endif

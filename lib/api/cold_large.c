@@ -27,7 +27,7 @@ void cold_large_record(void *block, size_t size, const struct origin *origin, un
     }
     place->requested = size;
     span->record = meta_id(place);
-    span->kinds = KIND_RECORDED;
+    span->kinds |= KIND_RECORDED;
     track_begin(&place->record, origin->caller, CLASS_COUNT, large_size(span), size, origin->born,
                 rate);
     store_relaxed(live_at(block), live_sign_watched(block));
@@ -38,7 +38,7 @@ void cold_large_forget(struct span *span, const struct caller *caller, size_t us
     struct large_record *place = meta_at(span->record);
     track_end(&place->record, caller, usable, place->requested, moved);
     span->record = 0;
-    span->kinds = 0;
+    span->kinds &= (uint8_t)~KIND_RECORDED;
     meta_give(place, sizeof *place);
 }
 

@@ -27,7 +27,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     uint32_t site = 0;
     bool known = false;
     cold_large_count(heap, (struct heap_sums){1, 1, now, before});
-    if (span->kinds != 0) {
+    if (span->kinds & KIND_RECORDED) {
         struct large_record *place = meta_at(span->record);
         origin.born = track_born(&place->record);
         known = track_rate(&place->record, &rate);
@@ -39,7 +39,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     if (known) {
         if (now >= before || sampler_keeps(random, before, now, sampler_rate_of(rate)))
             cold_large_record(p, size, &origin, rate);
-        if (span->kinds != 0)
+        if (span->kinds & KIND_RECORDED)
             track_again(&((struct large_record *)meta_at(span->record))->record, site);
     } else if (now > before && cold_large_rings(heap, now - before)) {
         cold_large_record(p, size, &origin, cold_rate(heap));
@@ -56,7 +56,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
         return p;
     }
     bool zero;
-    struct large_record *place = span->kinds != 0 ? meta_at(span->record) : NULL;
+    struct large_record *place = span->kinds & KIND_RECORDED ? meta_at(span->record) : NULL;
     struct origin origin = {caller, place == NULL ? TRACK_MOVED : track_born(&place->record)};
     void *block = large_take(pages_node(cold_pool(heap)), size, GRANULE, &zero);
     if (block == NULL)
@@ -125,6 +125,8 @@ static void renew_record(struct span *span, void *p, size_t usable, size_t size,
                          const struct caller *caller)
 {
     struct record *place = central_record(span, p);
+    if (place == NULL)
+        return;
     uint32_t site = place->site;
     uint64_t born = track_born(place);
     unsigned rate;
@@ -199,8 +201,9 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
         return p;
     }
     struct origin origin = {caller, TRACK_MOVED};
-    if (mark == MARK_WATCHED)
-        origin.born = track_born(central_record(span_of(p), p));
+    const struct record *record = mark == MARK_WATCHED ? central_record(span_of(p), p) : NULL;
+    if (record != NULL)
+        origin.born = track_born(record);
     void *block = cold_take(size, COLD_ANY, &origin, &zero);
     if (block == NULL)
         return size <= usable ? p : NULL;

@@ -15,9 +15,8 @@
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
-/* A block of a watched span gets its record. */
-static void record(void *block, unsigned class, size_t size, const struct origin *origin,
-                   unsigned rate)
+void cold_record(void *block, unsigned class, size_t size, const struct origin *origin,
+                 unsigned rate)
 {
     struct record *place = central_record(span_of(block), block);
     track_begin(place, origin->caller, class, class_size(class), size, origin->born, rate);
@@ -35,7 +34,7 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
     young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
     counts_direct(class, 1, 0);
     if (origin != NULL)
-        record(block, class, size, origin, cold_rate(heap));
+        cold_record(block, class, size, origin, cold_rate(heap));
     else
         store_relaxed(live_at(block), live_sign(block));
     return block;
@@ -66,7 +65,7 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
     unsigned class = mark_class(mark);
     void *block = spare_take(heap, class);
     if (block != NULL) {
-        record(block, class, size, origin, cold_rate(heap));
+        cold_record(block, class, size, origin, cold_rate(heap));
         return block;
     }
     block = take_direct(heap, class, size, origin);
@@ -88,7 +87,7 @@ static void *take_from_bin(struct heap *heap, unsigned mark, size_t size,
             track_lost();
             return take_direct(heap, mark_class(mark), size, NULL);
         }
-        record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
+        cold_record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
         return block;
     }
     /* Ends: a clock that ran out makes a sample, or is set to one block at least; a refill fails or
@@ -142,7 +141,9 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
     *zero = false;
     if (unlikely(!cold_begin(origin->caller)))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
-    void *block = take_inside(size, align, origin, zero);
+    struct owner *owner = heap_self == NULL ? NULL : heap_self->default_owner;
+    void *block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
+                                          : take_inside(size, align, origin, zero);
     if (unlikely(block == NULL))
         block = elsewhere_take(size, align, zero);
     cold_end();

@@ -61,13 +61,15 @@ EXPORT void *malloc(size_t size)
 
 void libc_free_slow(void *p)
 {
+    if (cold_owned_push(p))
+        return;
     struct caller caller = CALLER_HERE;
     cold_free(p, &caller);
 }
 
 void libc_free(void *p, const struct caller *caller)
 {
-    if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
+    if (unlikely(!hot_push(load_relaxed(&heap_now), p)) && !cold_owned_push(p))
         cold_free(p, caller);
 }
 

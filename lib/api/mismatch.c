@@ -46,7 +46,7 @@ static struct asked asked_for(const void *p, unsigned mark)
         return (struct asked){size_bounds[mark].least,
                               size_bounds[mark].least + size_bounds[mark].more};
     struct span *span = span_of(p);
-    if (span->state == SPAN_LARGE && span->kinds != 0) {
+    if (span->state == SPAN_LARGE && span->kinds & KIND_RECORDED) {
         size_t requested = ((struct large_record *)meta_at(span->record))->requested;
         return (struct asked){requested, requested};
     }
@@ -54,6 +54,11 @@ static struct asked asked_for(const void *p, unsigned mark)
         return (struct asked){large_size(span) - UNIT + 1, large_size(span)};
     const struct record *record = central_record(span, p);
     size_t usable = class_size(mark_class(span->mark));
+    if (record == NULL) {
+        unsigned mark_plain = span->mark;
+        return (struct asked){size_bounds[mark_plain].least,
+                              size_bounds[mark_plain].least + size_bounds[mark_plain].more};
+    }
     size_t size = usable - record->slack;
     size = size == 0 ? 1 : size;
     return record->site == 0 ? (struct asked){0, usable} : (struct asked){size, size};

@@ -92,7 +92,14 @@ bool young_in_handler(void)
 
 void young_thread_sums(struct account_sum *sum)
 {
+    struct heap_sums owned = {0};
     account_thread(heap_self, sum);
+    if (heap_self != NULL)
+        fronts_sums(heap_self, &owned);
+    sum->allocs += owned.allocs;
+    sum->frees += owned.frees;
+    sum->alloc_bytes += owned.alloc_bytes;
+    sum->free_bytes += owned.free_bytes;
     sum->allocs += young.sums.allocs;
     sum->frees += young.sums.frees;
     sum->alloc_bytes += young.sums.alloc_bytes;

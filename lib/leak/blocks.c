@@ -55,7 +55,7 @@ const struct record *block_record(uintptr_t start)
         return NULL;
     struct span *span = span_of((const void *)start);
     const struct record *record = central_record(span, (const void *)start);
-    return record->site != 0 ? record : NULL;
+    return record != NULL && record->site != 0 ? record : NULL;
 }
 
 bool block_at(uintptr_t address, struct found *block)

@@ -104,6 +104,8 @@ static void identity(const void *block, uint32_t *site, uint64_t *born)
     if (mark_of(block) != MARK_WATCHED)
         return;
     const struct record *record = central_record(span_of(block), block);
+    if (record == NULL)
+        return;
     *site = record->site;
     *born = (uint64_t)record->born_high << 32 | record->born_low;
 }

@@ -18,6 +18,12 @@
 #pragma weak mi_new_reallocn
 #pragma weak mi_free
 #pragma weak mi_usable_size
+#pragma weak mi_heap_new
+#pragma weak mi_heap_delete
+#pragma weak mi_heap_destroy
+#pragma weak mi_heap_collect
+#pragma weak mi_heap_alloc_new_n
+#pragma weak mi_heap_contains_block
 
 static int asked;
 
@@ -82,9 +88,31 @@ static void containers()
     CHECK_EQ(copy.size(), 1000);
 }
 
+static void containers_in_heaps()
+{
+    std::vector<int, mi_heap_stl_allocator<int>> first, second;
+    std::vector<record, mi_heap_destroy_stl_allocator<record>> rows;
+    mi_heap_t *heap = mi_heap_new();
+    {
+        std::vector<int, mi_heap_stl_allocator<int>> given{mi_heap_stl_allocator<int>(heap)};
+        given.assign(1000, 7);
+        CHECK(mi_heap_contains_block(heap, given.data()));
+    }
+    for (int i = 0; i < 1000; i++) {
+        first.push_back(i);
+        rows.push_back({i, "text"});
+    }
+    second = first;
+    CHECK(first.get_allocator() == second.get_allocator());
+    CHECK(mi_heap_stl_allocator<int>() != first.get_allocator());
+    CHECK(second[999] == 999 && rows[999].text == "text");
+    mi_heap_destroy(heap);
+}
+
 int main()
 {
     new_by_name();
     containers();
+    containers_in_heaps();
     return check_result();
 }

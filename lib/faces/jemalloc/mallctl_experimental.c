@@ -39,8 +39,9 @@ int serve_utilization(const struct request *request, const struct node *node)
     answer.span = usage_of(span);
     if (span != NULL && load_relaxed(&span->state) == SPAN_BLOCKS) {
         unsigned mark = load_relaxed(&span->mark);
+        bool watched = (span->kinds & KIND_RECORDED) != 0;
         const struct central *central =
-            central_peek(span->pool, span->kinds != 0 ? CENTRAL_WATCHED + mark_class(mark) : mark);
+            central_peek(span->pool, watched ? CENTRAL_WATCHED + mark_class(mark) : mark);
         answer.free = central == NULL ? 0 : load_relaxed(&central->here);
         answer.blocks = central == NULL ? 0 : answer.free + load_relaxed(&central->out);
     }

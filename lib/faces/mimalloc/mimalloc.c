@@ -6,6 +6,7 @@
 #include "lib/faces/mimalloc/mimalloc.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -19,6 +20,8 @@ typedef void deferred_function(bool force, unsigned long long beat, void *arg);
 /* libmimalloc.so.2 or libmimalloc.so.3 (packaging/names); NULL where neither is in the process. */
 extern const char memoir_face_mimalloc[] __attribute__((weak));
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+extern int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *data)
+    __attribute__((weak));
 
 static deferred_function *deferred;
 static void *deferred_arg;
@@ -30,10 +33,26 @@ FUNCTION(int, mi_version, (void))
     return mimalloc_version();
 }
 
-/* A function of mimalloc's own library, which may stand behind ours, or NULL. */
-static void *theirs(const char *name)
+/* Notes the release of a library of mimalloc's own: libmimalloc.so.3, libmimalloc-secure.so.2.1. */
+static int note_release(struct dl_phdr_info *info, size_t size, void *release)
 {
-    return dlsym == NULL || os_static() ? NULL : dlsym(RTLD_NEXT, name);
+    static const char name[] = "libmimalloc";
+    (void)size;
+    const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+    if (slash == NULL || strncmp(slash + 1, name, sizeof name - 1) != 0)
+        return 0;
+    const char *number = strstr(slash, ".so.");
+    *(unsigned *)release = number != NULL && number[4] >= '3' ? 3 : 2;
+    return 1;
+}
+
+/* Of mimalloc's own library, which may stand behind ours; 0: it is not there. */
+static unsigned release_of_theirs(void)
+{
+    unsigned release = 0;
+    if (memoir_face_mimalloc == NULL && dl_iterate_phdr != NULL && !os_static())
+        dl_iterate_phdr(note_release, &release);
+    return release;
 }
 
 /* The program was linked with one of our names, or with mimalloc's own library. */
@@ -41,7 +60,8 @@ static unsigned release_find(void)
 {
     if (memoir_face_mimalloc != NULL)
         return (unsigned)(memoir_face_mimalloc[strlen(memoir_face_mimalloc) - 1] - '0');
-    return theirs("mi_theap_malloc") != NULL ? 3 : 2;
+    unsigned release = release_of_theirs();
+    return release == 0 ? 2 : release;
 }
 
 unsigned mimalloc_release(void)
@@ -95,8 +115,10 @@ FUNCTION(void, mi_collect_reduce, (size_t target))
  * what its function has made. */
 FUNCTION(void, mi_process_init, (void))
 {
-    void (*next)(void) = (void (*)(void))theirs("mi_process_init");
     init_done();
+    if (release_of_theirs() == 0 || dlsym == NULL)
+        return;
+    void (*next)(void) = (void (*)(void))dlsym(RTLD_NEXT, "mi_process_init");
     if (next != NULL)
         next();
 }
@@ -115,7 +137,9 @@ FUNCTION(void, mi_process_done, (void))
 /* Where another malloc serves the process, its own mimalloc may print. */
 void mimalloc_exit(void)
 {
-    if (!foreign_malloc())
+    bool wanted =
+        mimalloc_option(MIMALLOC_show_stats) != 0 || mimalloc_option(MIMALLOC_verbose) != 0;
+    if (wanted && !foreign_malloc())
         mi_process_done();
 }
 

@@ -19,6 +19,7 @@
     EXPORT result name args
 
 struct caller;
+struct owner;
 
 /* Reads the variables, once, when there is an environment. */
 void mimalloc_init(void);
@@ -69,9 +70,10 @@ void mimalloc_process(struct mimalloc_process *process);
 /* What is asked for. */
 struct wish {
     size_t size;
-    size_t align;  /* a power of two, */
-    size_t offset; /* for the address so many bytes behind the block's start */
-    bool zero;     /* to the last usable byte */
+    size_t align;        /* a power of two, */
+    size_t offset;       /* for the address so many bytes behind the block's start */
+    bool zero;           /* to the last usable byte */
+    struct owner *owner; /* the heap that it comes from; NULL: the thread's default */
 };
 /* A block, or NULL, with errno and the program told. */
 void *mimalloc_take(const struct wish *wish, const struct caller *caller);

@@ -26,13 +26,18 @@ size_t mimalloc_product(size_t count, size_t size)
 }
 
 /* The block itself: from the hot path if possible. *clean: it reads as zero up to its size. */
-static void *take_block(size_t size, size_t align, bool zero, bool *clean,
+static void *take_block(const struct wish *wish, size_t size, bool *clean,
                         const struct caller *caller)
 {
+    size_t align = wish->align;
     *clean = false;
+    if (wish->owner != NULL) {
+        void *block = align <= GRANULE ? owned_pop(wish->owner, size) : NULL;
+        return block != NULL ? block : cold_owned_take(wish->owner, size, align, caller, clean);
+    }
     if (align > GRANULE)
         return libc_aligned(align, size, caller);
-    if (!zero || size <= BLOCK_MAX)
+    if (!wish->zero || size <= BLOCK_MAX)
         return libc_malloc(size, caller);
     *clean = true;
     return cold_calloc(size, caller);
@@ -79,7 +84,7 @@ void *mimalloc_take(const struct wish *wish, const struct caller *caller)
     mimalloc_deferred_free(false);
     if (wish->size > PTRDIFF_MAX || size < by || size > PTRDIFF_MAX)
         return fail(EOVERFLOW, wish->size);
-    char *block = take_block(size, wish->align, wish->zero, &clean, caller);
+    char *block = take_block(wish, size, &clean, caller);
     if (block == NULL)
         return fail(ENOMEM, wish->size);
     if (wish->zero)
@@ -102,7 +107,7 @@ void *mimalloc_resize(void *p, const struct wish *wish, const struct caller *cal
     size_t usable = mi_usable_size(p), kept = usable < wish->size ? usable : wish->size;
     char *block;
     if (wish->align <= GRANULE && wish->offset == 0 && wish->size > 0 &&
-        (usable > BLOCK_MAX || fits(p, usable, wish))) {
+        ((usable > BLOCK_MAX && wish->owner == NULL) || fits(p, usable, wish))) {
         block = cold_realloc(p, wish->size, caller);
         if (block == NULL)
             return fail(ENOMEM, wish->size);
@@ -189,9 +194,9 @@ FUNCTION(void *, mi_calloc, (size_t count, size_t size))
 /* Frees what can be freed. Anything else is reported, and the program goes on, as in mimalloc. */
 static NOINLINE void free_slow(void *p)
 {
-    struct caller caller = CALLER_HERE;
-    if (p == NULL)
+    if (p == NULL || cold_owned_push(p))
         return;
+    struct caller caller = CALLER_HERE;
     if (cold_is_block(p)) {
         cold_free(p, &caller);
         return;

@@ -94,7 +94,7 @@ static const char names[] = FIELDS(COUNT, COUNTER);
 #undef COUNT
 #undef COUNTER
 
-static struct account_sum before[ACCOUNT_ROWS]; /* at the last mi_stats_reset */
+static BULK struct account_sum before[ACCOUNT_ROWS]; /* at the last mi_stats_reset */
 
 FUNCTION(void, mi_stats_reset, (void))
 {

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/alloc/owner.h. Spans of an owner are as those of a centre, but for their length: they are
+ * cut into at most OWNED_MOST blocks, so that the last word of their bits has room for the owner's
+ * number, and full ones stand in a list, too.
+ */
+#include "lib/alloc/owner.h"
+
+#include <string.h>
+
+#include "lib/alloc/fatal.h"
+#include "lib/alloc/held.h"
+
+enum { OWNED_MOST = 192, WORDS = OWNED_MOST / 64 };
+
+static struct owner *all, *unused; /* under heap_lock */
+
+struct owner *owner_first(void)
+{
+    return load_acquire(&all);
+}
+
+static struct owner *owner_fresh(void)
+{
+    struct owner *owner = meta_take(sizeof *owner);
+    if (owner == NULL)
+        return NULL;
+    owner->lock.rank = LOCK_CENTRAL;
+    lock_take(&heap_lock);
+    owner->all = all;
+    owner->alive = true;
+    store_release(&all, owner);
+    lock_give(&heap_lock);
+    return owner;
+}
+
+struct owner *owner_new(void)
+{
+    lock_take(&heap_lock);
+    struct owner *owner = unused;
+    if (owner != NULL) {
+        unused = owner->unused;
+        owner->deleted = false;
+        owner->alive = true;
+        owner->tag = 0;
+        owner->maker = NULL;
+    }
+    lock_give(&heap_lock);
+    return owner != NULL ? owner : owner_fresh();
+}
+
+static void list_add(uint32_t *head, struct span *span)
+{
+    span->prev = 0;
+    span->next = *head;
+    if (*head != 0)
+        span_at(*head)->prev = span_id(span);
+    *head = span_id(span);
+}
+
+static void list_remove(uint32_t *head, struct span *span)
+{
+    if (span->prev != 0)
+        span_at(span->prev)->next = span->next;
+    else
+        *head = span->next;
+    if (span->next != 0)
+        span_at(span->next)->prev = span->prev;
+}
+
+static struct owned *list_of(struct owner *owner, const struct span *span)
+{
+    return &owner->lists[span->kinds & KIND_RECORDED ? OWNED_RECORDED : OWNED_PLAIN]
+                        [mark_class(span->mark)];
+}
+
+/* A fresh span with all its blocks free. The first ones of a list are short. */
+static struct span *span_make(struct owner *owner, unsigned pool, unsigned class, bool recorded,
+                              uint32_t spans)
+{
+    const struct size_class *c = &size_classes[class];
+    size_t units = (size_t)c->units_least << (spans < 4 ? spans : 4);
+    units = units < c->units_most ? units : c->units_most;
+    while (units > c->units_least && sizes_blocks(c, units) > OWNED_MOST)
+        units -= c->step;
+    unsigned blocks = sizes_blocks(c, units);
+    blocks = blocks < OWNED_MOST ? blocks : OWNED_MOST;
+    void *records = NULL;
+    if (recorded && (records = meta_take(blocks * sizeof(struct record))) == NULL)
+        return NULL;
+    struct span *span = pages_take(pages_node(pool), (uint32_t)units, c->step);
+    if (span == NULL) {
+        if (records != NULL)
+            meta_give(records, blocks * sizeof(struct record));
+        return NULL;
+    }
+    span->mark = (uint8_t) class;
+    span->kinds = (uint8_t)(recorded ? KIND_OWNED | KIND_RECORDED : KIND_OWNED);
+    span->zero = false;
+    span->reached = span->taker = 0;
+    span->home = HOME_OWNED;
+    span->record = records == NULL ? 0 : meta_id(records);
+    span->blocks = span->free = (uint16_t)blocks;
+    for (unsigned i = 0; i < WORDS; i++) {
+        unsigned rest = blocks > i * 64 ? blocks - i * 64 : 0;
+        span->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
+    }
+    store_relaxed(&span->owner, meta_id(owner));
+    span_set_units(span, true);
+    memset(window.kinds + span->first, (int)class, units);
+    store_relaxed(live_at(span_start(span)), 0);
+    store_relaxed(live_at(span_block(span, blocks - 1, class)), 0);
+    store_release(&span->state, SPAN_BLOCKS);
+    return span;
+}
+
+/* The state goes first, as in central.c. */
+void owner_end_span(struct span *span)
+{
+    store_relaxed(&span->state, SPAN_NONE);
+    span->home = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (span->kinds & KIND_RECORDED)
+        meta_give(meta_at(span->record), span->blocks * sizeof(struct record));
+    pages_give(span);
+}
+
+/* Takes up to `wanted` blocks of one span; how many. */
+static unsigned span_take(struct span *span, size_t size, void **slots, unsigned wanted)
+{
+    unsigned got = 0;
+    for (unsigned i = 0; i < WORDS && got < wanted; i++) {
+        uint64_t bits = span->bits[i];
+        for (; bits != 0 && got < wanted; bits &= bits - 1)
+            slots[got++] = span_start(span) + (i * 64 + (unsigned)__builtin_ctzll(bits)) * size;
+        span->bits[i] = bits;
+    }
+    span->free = (uint16_t)(span->free - got);
+    return got;
+}
+
+static unsigned take_locked(struct owner *owner, unsigned pool, unsigned class, unsigned list,
+                            void **slots, unsigned wanted)
+{
+    struct owned *owned = &owner->lists[list][class];
+    unsigned got = 0;
+    while (got < wanted) {
+        struct span *span = span_at(owned->some);
+        if (owned->some == 0) {
+            if (got > 0) /* enough: no new span for a fuller batch */
+                break;
+            span = span_make(owner, pool, class, list == OWNED_RECORDED, owned->spans);
+            if (span == NULL)
+                break;
+            owned->spans++;
+            owner->spans++;
+            add_relaxed(&owned->here, span->blocks);
+            list_add(&owned->some, span);
+        }
+        got += span_take(span, class_size(class), slots + got, wanted - got);
+        if (span->free == 0) {
+            list_remove(&owned->some, span);
+            list_add(&owned->none, span);
+        }
+    }
+    add_relaxed(&owned->out, got);
+    add_relaxed(&owned->here, -got);
+    held_add(got * class_size(class));
+    return got;
+}
+
+unsigned owner_take(struct owner *owner, unsigned pool, unsigned class, unsigned list, void **slots,
+                    unsigned wanted)
+{
+    lock_take(&owner->lock);
+    unsigned got = take_locked(owner, pool, class, list, slots, wanted);
+    lock_give(&owner->lock);
+    return got;
+}
+
+void owner_count(struct owner *owner, unsigned class, unsigned list, uint64_t mallocs)
+{
+    __atomic_fetch_add(&owner->lists[list][class].mallocs, mallocs, __ATOMIC_RELAXED);
+}
+
+/* After the owner has no span and no handle any more. Its sums stay in those of ended heaps. */
+static void put_away(struct owner *owner)
+{
+    lock_take(&heap_lock);
+    for (unsigned list = 0; list < OWNED_LISTS; list++)
+        for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+            heap_count_retired(class, owner->lists[list][class].mallocs);
+            store_relaxed(&owner->lists[list][class].mallocs, 0);
+        }
+    owner->alive = false;
+    owner->unused = unused;
+    unused = owner;
+    lock_give(&heap_lock);
+}
+
+/* One block back into its span. True if that was the last span of a deleted owner. */
+static bool give_locked(struct owner *owner, struct span *span, void *block)
+{
+    struct owned *owned = list_of(owner, span);
+    unsigned class = mark_class(span->mark), index = span_index(span, block, class);
+    uint64_t *word = &span->bits[index / 64], bit = UINT64_C(1) << (index % 64);
+    if (unlikely(index >= span->blocks || (*word & bit) != 0))
+        fatal_freed_twice(block, class_size(class));
+    *word |= bit;
+    add_relaxed(&owned->here, 1);
+    add_relaxed(&owned->out, -1);
+    held_add(-(uint64_t)class_size(class));
+    if (span->free++ == 0) {
+        list_remove(&owned->none, span);
+        list_add(&owned->some, span);
+    }
+    bool only = !owner->deleted && owned->some == span_id(span) && span->next == 0;
+    if (span->free < span->blocks || (only && span->blocks > 1))
+        return false;
+    list_remove(&owned->some, span);
+    owned->spans--;
+    owner->spans--;
+    add_relaxed(&owned->here, -(uint32_t)span->blocks);
+    owner_end_span(span);
+    return owner->deleted && owner->spans == 0;
+}
+
+void owner_give(void *const *slots, unsigned count)
+{
+    while (count > 0) {
+        struct owner *owner = owner_of(span_of(slots[0]));
+        bool last = false;
+        lock_take(&owner->lock);
+        do {
+            last |= give_locked(owner, span_of(slots[0]), slots[0]);
+            slots++;
+            count--;
+        } while (count > 0 && owner_of(span_of(slots[0])) == owner);
+        lock_give(&owner->lock);
+        if (last)
+            put_away(owner);
+    }
+}
+
+void owner_add_large(struct owner *owner, struct span *span)
+{
+    lock_take(&owner->lock);
+    store_relaxed(&span->owner, meta_id(owner));
+    span->kinds |= KIND_OWNED;
+    list_add(&owner->large, span);
+    owner->spans++;
+    lock_give(&owner->lock);
+}
+
+void owner_remove_large(struct span *span)
+{
+    struct owner *owner = owner_of(span);
+    if (owner == NULL)
+        return;
+    lock_take(&owner->lock);
+    list_remove(&owner->large, span);
+    span->kinds &= (uint8_t)~KIND_OWNED;
+    bool last = --owner->spans == 0 && owner->deleted;
+    lock_give(&owner->lock);
+    if (last)
+        put_away(owner);
+}
+
+/* The last free spans of each list are given back: they were kept for the next block. */
+static void spare_spans_end(struct owner *owner)
+{
+    for (unsigned list = 0; list < OWNED_LISTS; list++)
+        for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+            struct owned *owned = &owner->lists[list][class];
+            for (uint32_t id = owned->some, next; id != 0; id = next) {
+                struct span *span = span_at(id);
+                next = span->next;
+                if (span->free != span->blocks)
+                    continue;
+                list_remove(&owned->some, span);
+                owned->spans--;
+                owner->spans--;
+                add_relaxed(&owned->here, -(uint32_t)span->blocks);
+                owner_end_span(span);
+            }
+        }
+}
+
+void owner_delete(struct owner *owner)
+{
+    lock_take(&owner->lock);
+    owner->deleted = true;
+    spare_spans_end(owner);
+    bool last = owner->spans == 0;
+    lock_give(&owner->lock);
+    if (last)
+        put_away(owner);
+}
+
+void owner_end_begin(struct owner *owner)
+{
+    lock_take(&heap_lock);
+    for (struct front *front = owner->fronts, *next; front != NULL; front = next) {
+        next = front->sibling;
+        for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+            struct front_bin *bin = front->bins[class];
+            if (bin == NULL)
+                continue;
+            owner_count(owner, class, OWNED_PLAIN, bin->mallocs);
+            store_relaxed(&bin->count, 0);
+        }
+        store_relaxed(&front->id, 0);
+        store_release(&front->owner, NULL);
+    }
+    owner->fronts = NULL;
+    lock_give(&heap_lock);
+}
+
+struct span *owner_end_next(struct owner *owner)
+{
+    struct span *span = NULL;
+    lock_take(&owner->lock);
+    for (unsigned list = 0; list < OWNED_LISTS && span == NULL; list++)
+        for (unsigned class = 1; class < CLASS_COUNT && span == NULL; class ++) {
+            struct owned *owned = &owner->lists[list][class];
+            uint32_t *head = owned->some != 0 ? &owned->some : &owned->none;
+            if (*head == 0)
+                continue;
+            span = span_at(*head);
+            list_remove(head, span);
+            owned->spans--;
+            uint32_t out = (uint32_t)(span->blocks - span->free);
+            add_relaxed(&owned->here, -(uint32_t)span->free);
+            add_relaxed(&owned->out, -out);
+            held_add(-(uint64_t)out * class_size(class));
+        }
+    if (span == NULL && owner->large != 0) {
+        span = span_at(owner->large);
+        list_remove(&owner->large, span);
+        span->kinds &= (uint8_t)~KIND_OWNED;
+    }
+    owner->spans -= span != NULL;
+    lock_give(&owner->lock);
+    return span;
+}
+
+void owner_end(struct owner *owner)
+{
+    put_away(owner);
+}
+
+bool owners_break(uint32_t parent_id)
+{
+    bool broken = false;
+    for (struct owner *owner = all; owner != NULL; owner = owner->all)
+        broken |= lock_break(&owner->lock, parent_id);
+    return broken;
+}
+
+static void lists_clear(struct owner *owner)
+{
+    owner->spans = owner->large = 0;
+    for (unsigned list = 0; list < OWNED_LISTS; list++)
+        for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+            struct owned *owned = &owner->lists[list][class];
+            owned->some = owned->none = owned->spans = 0;
+            store_relaxed(&owned->out, 0);
+            store_relaxed(&owned->here, 0);
+        }
+}
+
+/* A span into the lists of its owner, from its bits. */
+static void relist(struct owner *owner, struct span *span)
+{
+    owner->spans++;
+    if (span->state == SPAN_LARGE) {
+        list_add(&owner->large, span);
+        return;
+    }
+    struct owned *owned = list_of(owner, span);
+    unsigned here = 0;
+    for (unsigned i = 0; i < WORDS; i++)
+        here += (unsigned)__builtin_popcountll(span->bits[i]);
+    span->free = (uint16_t)here;
+    owned->spans++;
+    add_relaxed(&owned->here, here);
+    add_relaxed(&owned->out, (uint32_t)span->blocks - here);
+    list_add(here > 0 ? &owned->some : &owned->none, span);
+}
+
+static bool is_owned(const struct span *span)
+{
+    uint8_t state = load_acquire(&span->state);
+    return (state == SPAN_BLOCKS || state == SPAN_LARGE) && span->kinds & KIND_OWNED;
+}
+
+void owners_recover(void)
+{
+    for (struct owner *owner = all; owner != NULL; owner = owner->all)
+        lists_clear(owner);
+    uint32_t ids = span_count();
+    for (uint32_t id = 1; id < ids && all != NULL; id++)
+        if (is_owned(span_at(id)))
+            relist(owner_of(span_at(id)), span_at(id));
+}
+
+static uint64_t bytes_out(const struct owner *owner)
+{
+    uint64_t bytes = 0;
+    for (unsigned list = 0; list < OWNED_LISTS; list++)
+        for (unsigned class = 1; class < CLASS_COUNT; class ++)
+            bytes += (uint64_t)owner->lists[list][class].out * class_size(class);
+    return bytes;
+}
+
+void owners_repair(bool give)
+{
+    for (struct owner *owner = owner_first(); owner != NULL; owner = owner->all) {
+        if (!lock_is_own(&owner->lock))
+            continue;
+        uint64_t before = bytes_out(owner);
+        lists_clear(owner);
+        uint32_t ids = span_count();
+        for (uint32_t id = 1; id < ids; id++)
+            if (is_owned(span_at(id)) && owner_of(span_at(id)) == owner)
+                relist(owner, span_at(id));
+        held_add(bytes_out(owner) - before);
+        if (give)
+            lock_give(&owner->lock);
+    }
+}

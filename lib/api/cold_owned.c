@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slow way of blocks with an owner: fronts that are empty or full,
+ * samples, large blocks, threads that can have no heap any more, and the end of an owner with all
+ * its blocks.
+ */
+#include "lib/api/cold_inside.h"
+#include "lib/api/elsewhere.h"
+#include "lib/api/emergency.h"
+#include "lib/api/hooks.h"
+#include "lib/api/young.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
+
+static bool rings(struct heap *heap, struct front *front, size_t usable);
+static void *take_plain(struct owner *owner, struct heap *heap, struct front *front,
+                        unsigned class);
+static void tell_counts(struct front *front, unsigned class);
+static void end_span(struct span *span, struct heap *heap, const struct caller *caller);
+
+void *cold_owned_take(struct owner *owner, size_t size, size_t align, const struct caller *caller,
+                      bool *zero)
+{
+    *zero = false;
+    if (unlikely(!cold_begin(caller)))
+        return lock_held != 0 ? emergency_take(size, align) : NULL;
+    void *block = cold_owned_inside(owner, size, align, &(struct origin){caller, 0}, zero);
+    if (unlikely(block == NULL))
+        block = elsewhere_take(size, align, zero);
+    cold_end();
+    if (unlikely(block == NULL))
+        triggers_failure();
+    else if (unlikely(load_relaxed(&hooks_any)))
+        hooks_call_new(block, size);
+    return block;
+}
+
+void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const struct origin *origin,
+                        bool *zero)
+{
+    struct heap *heap = cold_heap_made();
+    size_t room = sizes_room(size, align);
+    if (room > BLOCK_MAX) {
+        void *block = cold_large_take(heap, size == 0 ? 1 : size, align, origin, zero);
+        if (block != NULL)
+            owner_add_large(owner, span_of(block));
+        return block;
+    }
+    unsigned class = class_of(room);
+    struct front *front = heap == NULL ? NULL : front_get(heap, owner);
+    if (rings(heap, front, class_size(class))) {
+        void *block = NULL;
+        if (owner_take(owner, cold_pool(heap), class, OWNED_RECORDED, &block, 1) == 1) {
+            owner_count(owner, class, OWNED_RECORDED, 1);
+            young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+            counts_direct(class, 1, 0);
+            cold_record(block, class, size, origin, cold_rate(heap));
+            return block;
+        }
+        track_lost();
+    }
+    void *block = take_plain(owner, heap, front, class);
+    if (block != NULL)
+        store_relaxed(live_at(block), live_sign_watched(block));
+    return block;
+}
+
+/* True if the block includes a sample. */
+static bool rings(struct heap *heap, struct front *front, size_t usable)
+{
+    if (front == NULL)
+        return young_ring(usable);
+    uint32_t generation = heap_generation();
+    if (front->generation != generation) {
+        front->generation = generation;
+        front->clock = sampler_bytes(&heap->random);
+    }
+    if (!__builtin_sub_overflow(front->clock, (int64_t)usable, &front->clock) && front->clock >= 0)
+        return false;
+    front->clock = sampler_bytes(&heap->random);
+    return sampler_rate() != SAMPLER_OFF;
+}
+
+static void *take_plain(struct owner *owner, struct heap *heap, struct front *front, unsigned class)
+{
+    void *block = NULL;
+    unsigned pool = cold_pool(heap);
+    if (front != NULL &&
+        ((block = front_pop(front, class)) != NULL ||
+         (front_refill(front, pool, class) && (block = front_pop(front, class)) != NULL))) {
+        tell_counts(front, class);
+        cold_look_at_peak();
+        return block;
+    }
+    if (owner_take(owner, pool, class, OWNED_PLAIN, &block, 1) == 0)
+        return NULL;
+    owner_count(owner, class, OWNED_PLAIN, 1);
+    young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+    counts_direct(class, 1, 0);
+    return block;
+}
+
+/* Brings the recorder file up to date. */
+static void tell_counts(struct front *front, unsigned class)
+{
+    struct front_bin *bin = front->bins[class];
+    if (bin == NULL)
+        return;
+    counts_direct(class, bin->mallocs - bin->told_mallocs, bin->frees - bin->told_frees);
+    bin->told_mallocs = bin->mallocs;
+    bin->told_frees = bin->frees;
+}
+
+/* The span may only be looked at while the block lives. */
+bool cold_owned_push(void *p)
+{
+    struct front *front = heap_self == NULL ? NULL : heap_self->fronts;
+    if (likely(front == NULL) || load_relaxed(&hooks_any) || !window_has(p) ||
+        (uintptr_t)p % GRANULE != 0)
+        return false;
+    uint8_t *live = live_at(p);
+    if (load_relaxed(live) != live_sign_watched(p))
+        return false;
+    const struct span *span = span_of(p);
+    if (unlikely(span->kinds != KIND_OWNED))
+        return false;
+    if (unlikely(front->id != span->owner) &&
+        (front = front_find(heap_self, owner_of(span))) == NULL)
+        return false;
+    struct front_bin *bin = front->bins[span->mark];
+    if (unlikely(bin == NULL || bin->count == bin->cap))
+        return false;
+    store_relaxed(live, 0);
+    return front_push(front, span->mark, p);
+}
+
+void cold_owned_give(void *p, struct span *span, struct heap *heap)
+{
+    unsigned class = mark_class(span->mark);
+    struct owner *owner = owner_of(span);
+    struct front *front =
+        heap == NULL || span->kinds & KIND_RECORDED ? NULL : front_find(heap, owner);
+    if (front != NULL && !owner->deleted && front_spill(front, class) &&
+        front_push(front, class, p)) {
+        tell_counts(front, class);
+        return;
+    }
+    young_sum((struct heap_sums){.frees = 1, .free_bytes = class_size(class)});
+    counts_direct(class, 0, 1);
+    owner_give(&p, 1);
+}
+
+struct owner *cold_owned_new(bool bound)
+{
+    struct owner *owner = NULL;
+    if (cold_begin(NULL)) {
+        struct heap *heap = cold_heap_made();
+        if ((owner = owner_new()) != NULL)
+            owner->maker = bound ? heap : NULL;
+        cold_end();
+    }
+    return owner;
+}
+
+void cold_owned_delete(struct owner *owner)
+{
+    if (!cold_begin(NULL))
+        return;
+    struct heap *heap = heap_self;
+    if (heap != NULL) {
+        if (heap->default_owner == owner)
+            heap->default_owner = NULL;
+        front_leave(heap, owner);
+    }
+    owner_delete(owner);
+    cold_end();
+}
+
+void cold_owned_destroy(struct owner *owner, const struct caller *caller)
+{
+    if (!cold_begin(caller))
+        return;
+    struct heap *heap = cold_heap_made();
+    struct span *span;
+    cold_look_at_peak();
+    if (heap != NULL && heap->default_owner == owner)
+        heap->default_owner = NULL;
+    owner_end_begin(owner);
+    while ((span = owner_end_next(owner)) != NULL)
+        end_span(span, heap, caller);
+    owner_end(owner);
+    cold_end();
+}
+
+/* The blocks of a span that is in no list any more. */
+static void end_span(struct span *span, struct heap *heap, const struct caller *caller)
+{
+    if (span->state == SPAN_LARGE) {
+        size_t size = large_size(span);
+        store_relaxed(live_at(span_start(span)), 0);
+        if (span->kinds & KIND_RECORDED)
+            cold_large_forget(span, caller, size, false);
+        cold_large_count(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
+        large_give(span);
+        return;
+    }
+    unsigned class = mark_class(span->mark), live = 0;
+    size_t size = class_size(class);
+    for (unsigned i = 0; i < span->blocks; i++) {
+        void *block = span_block(span, i, class);
+        if (mark_of(block) == MARK_FREE)
+            continue;
+        store_relaxed(live_at(block), 0);
+        struct record *record = central_record(span, block);
+        if (record != NULL)
+            track_end(record, caller, size, size - record->slack, false);
+        live++;
+    }
+    young_sum((struct heap_sums){.frees = live, .free_bytes = live * size});
+    counts_direct(class, 0, live);
+    owner_end_span(span);
+}
+
+bool cold_owned_default(struct owner *owner)
+{
+    if (!cold_begin(NULL))
+        return false;
+    struct heap *heap = cold_heap_made();
+    if (heap != NULL) {
+        heap->default_owner = owner;
+        store_release(&heap_now, &heap_empty); /* all calls of this thread come by */
+    }
+    cold_end();
+    return heap != NULL;
+}
+
+void cold_owned_end(struct heap *heap)
+{
+    fronts_end(heap);
+    for (struct owner *owner = owner_first(); owner != NULL; owner = owner->all)
+        if (owner->alive && !owner->deleted && owner->maker == heap)
+            owner_delete(owner);
+}
