@@ -58,6 +58,7 @@ enum config_dump_format {
 /* The words of `guard`. */
 enum config_guard {
     CONFIG_GUARD_OFF,
+    CONFIG_GUARD_SAMPLED,
     CONFIG_GUARD_FULL,
 };
 

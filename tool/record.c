@@ -160,8 +160,10 @@ const char *record_options(const struct record *record, char *text, size_t size)
     if (record->about.path[0] && length > 0 && (size_t)length < size)
         length += snprintf(text + length, size - (size_t)length, ",recorder=%s/%s",
                            record->about.path, state_name);
+    const char *own = getenv("MEMOIR");
     if (length > 0 && (size_t)length < size)
-        length += snprintf(text + length, size - (size_t)length, ",guard.file=%s/%s",
+        length += snprintf(text + length, size - (size_t)length, "%s,guard.file=%s/%s",
+                           own && strstr(own, "guard") ? "" : ",guard=sampled",
                            record->about.folder, guard_name);
     if (record->about.format[0] && length > 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length,

@@ -63,7 +63,10 @@ static bool clock_ring(struct heap *heap, unsigned mark)
 static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
 {
     unsigned class = mark_class(mark);
-    void *block = spare_take(heap, class);
+    void *block = guard_sampled ? guarding_take_sample(heap, class, size, origin) : NULL;
+    if (unlikely(block != NULL))
+        return block;
+    block = spare_take(heap, class);
     if (block != NULL) {
         cold_record(block, class, size, origin, cold_rate(heap));
         return block;
@@ -131,8 +134,12 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     if (heap != NULL)
         return take_block(heap, room, size, origin);
     unsigned class = class_of(room);
-    if (young_ring(class_size(class)) && (block = take_direct(NULL, class, size, origin)) == NULL)
-        track_lost();
+    if (young_ring(class_size(class))) {
+        if (guard_sampled && cold_rate(NULL) != SAMPLER_EXACT_NUMBER)
+            block = guarding_take_sample(NULL, class, size, origin);
+        if (block == NULL && (block = take_direct(NULL, class, size, origin)) == NULL)
+            track_lost();
+    }
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }
 

@@ -20,6 +20,7 @@ enum {
     BUSY_MS = 1000,        /* how long another thread may have a cell */
 };
 
+static void *begin(struct cell *cell, const struct origin *origin, bool recorded, unsigned rate);
 static struct cell_event event_of(const struct caller *caller);
 static size_t counted_size(const struct cell *cell, unsigned *class);
 static void count(const struct cell *cell, bool begins);
@@ -31,13 +32,27 @@ void *guarding_take(size_t size, size_t align, const struct origin *origin)
     struct cell *cell = cells_take(size, align);
     if (cell == NULL)
         return NULL;
+    return begin(cell, origin, young_ring(counted_size(cell, &class)), sampler_number());
+}
+
+void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
+                           const struct origin *origin)
+{
+    /* The alignment that an ordinary block of the class has. */
+    size_t align = class_size(class) & -class_size(class);
+    struct cell *cell = guard_picks() ? cells_take(size, align < UNIT ? align : UNIT) : NULL;
+    return cell == NULL ? NULL : begin(cell, origin, true, cold_rate(heap));
+}
+
+static void *begin(struct cell *cell, const struct origin *origin, bool recorded, unsigned rate)
+{
+    unsigned class;
     cell->born = event_of(origin->caller);
     cell->family = origin->caller->family;
     size_t usable = counted_size(cell, &class);
-    if (young_ring(usable)) {
+    if (recorded) {
         cell->record.site = 0;
-        track_begin(&cell->record, origin->caller, class, usable, size, origin->born,
-                    sampler_number());
+        track_begin(&cell->record, origin->caller, class, usable, cell->size, origin->born, rate);
         cell->recorded = true;
     }
     count(cell, true);
@@ -100,7 +115,7 @@ void guarding_free(void *p, const struct caller *caller, bool moved)
         return;
     }
     damage = cells_damage(cell);
-    bool mixed = cell->family != caller->family;
+    bool mixed = guard_all && cell->family != caller->family;
     if (damage != NULL || mixed) {
         cold_end();
         guard_complain(damage != NULL ? GUARD_DAMAGE : GUARD_MIXED,
@@ -134,7 +149,7 @@ uint64_t guarding_born(const void *p)
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller)
 {
     struct cell *cell = cells_near((uintptr_t)p);
-    if (cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
+    if (!guard_all || cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
         return; /* free says what it is */
     if ((size != SIZE_MAX && size != cell->size) || (align != 0 && (uintptr_t)p % align != 0))
         guard_complain(GUARD_SIZE, (uintptr_t)p, cell, "delete", caller, size);

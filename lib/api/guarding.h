@@ -17,6 +17,10 @@ struct origin; /* lib/api/cold_inside.h */
 
 /* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. */
 void *guarding_take(size_t size, size_t align, const struct origin *origin);
+/* The same for a sample of a class, if it is one of those that are guarded. */
+struct heap;
+void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
+                           const struct origin *origin);
 /* From outside: whether p is in the memory of guarded blocks. */
 bool guarding_owns(const void *p);
 /* From outside. Frees a block that `guarding_owns`; `moved`: realloc goes on with another one. */

@@ -18,7 +18,6 @@ enum {
     FILL = 0xa9,      /* the bytes around a block */
     PIECE = 16 << 20, /* of the region, made accessible at once */
     PIECE_CELLS = 1 << 20,
-    RESERVE_SHIFT = 40, /* the region: 1 TiB, where addresses are not limited */
 };
 
 struct list {
@@ -57,7 +56,7 @@ bool cells_init(const struct cells_limits *wanted)
     limits = *wanted;
     page_size = os_page_size();
     uint64_t addresses = os_limit(RLIMIT_AS);
-    region_size = (size_t)1 << RESERVE_SHIFT;
+    region_size = limits.region_bytes;
     while (region_size > addresses / 4)
         region_size /= 2;
     do {
@@ -468,7 +467,7 @@ static void refuse(const char *why)
 {
     char buffer[320];
     struct print line;
-    if (__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED) != 0)
+    if (__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED) != 0 || limits.silent)
         return;
     print_start(&line, buffer, sizeof buffer);
     print_format(&line,

@@ -64,9 +64,11 @@ extern struct lock cells_lock;
 
 /* How blocks are placed, and how much there may be of them. */
 struct cells_limits {
+    size_t region_bytes;     /* addresses; fewer if there are few */
     size_t live_bytes;       /* pages of live blocks */
     size_t quarantine_bytes; /* pages of freed blocks */
     bool tight;              /* no slack: the last byte is next to the guard */
+    bool silent;             /* nothing is said about refused blocks */
 };
 
 /* Reserves the addresses. False if there are none. */

@@ -7,7 +7,12 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-bool guard_all;
+static const size_t REGION_ALL = (size_t)1 << 40, REGION_SAMPLED = (size_t)1 << 30;
+enum { SAMPLED_BYTES = 64 << 20 }; /* pages of live blocks, and addresses of freed ones */
+
+bool guard_all, guard_sampled;
+
+static size_t least(size_t one, size_t other);
 
 void guard_init(void)
 {
@@ -15,18 +20,36 @@ void guard_init(void)
         "memoir: guard: off: the system gives no addresses for it; raise ulimit -v\n";
     if (config.guard == CONFIG_GUARD_OFF)
         return;
-    size_t half = os_memory_size() / 2;
-    struct cells_limits limits = {config.guard_memory < half ? config.guard_memory : half,
-                                  config.guard_quarantine, config.guard_tight};
-    if (!cells_init(&limits))
+    bool all = config.guard == CONFIG_GUARD_FULL;
+    size_t most = all ? os_memory_size() / 2 : SAMPLED_BYTES;
+    struct cells_limits limits = {.region_bytes = all ? REGION_ALL : REGION_SAMPLED,
+                                  .live_bytes = least(config.guard_memory, most),
+                                  .quarantine_bytes = config.guard_quarantine,
+                                  .tight = config.guard_tight,
+                                  .silent = !all};
+    if (!all)
+        limits.quarantine_bytes = least(limits.quarantine_bytes, SAMPLED_BYTES);
+    bool fine = cells_init(&limits);
+    if (!fine && all)
         message_write(none, sizeof none - 1);
-    else
-        guard_all = config.guard == CONFIG_GUARD_FULL;
+    guard_all = fine && all;
+    guard_sampled = fine && !all;
+}
+
+static size_t least(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+bool guard_picks(void)
+{
+    static uint32_t picked;
+    return __atomic_fetch_add(&picked, 1, __ATOMIC_RELAXED) % config.guard_rate == 0;
 }
 
 void guard_faults(void)
 {
-    if (guard_all)
+    if (guard_all || guard_sampled)
         fault_init();
 }
 
@@ -67,6 +90,6 @@ static void exit_look(void *context, struct cell *cell)
 
 void guard_exit(void)
 {
-    if (guard_all)
+    if (guard_all || guard_sampled)
         cells_each(exit_look, NULL);
 }

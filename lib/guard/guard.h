@@ -14,7 +14,10 @@
 
 struct caller; /* lib/watch/unwind.h */
 
-extern HIDDEN bool guard_all; /* every block is guarded; does not change after the start */
+/* Every block is guarded, or some samples are. Do not change after the start. */
+extern HIDDEN bool guard_all, guard_sampled;
+/* With `guard_sampled`: whether the next sample is to be guarded. */
+bool guard_picks(void);
 
 /* At the start, from the options. */
 void guard_init(void);

@@ -231,8 +231,10 @@ static void scan_bytes(struct reader *reader, uintptr_t start, uintptr_t end)
         ssize_t got = reader->memory < 0
                           ? -1
                           : os_read_at(reader->memory, reader->buffer, want, (uint64_t)at);
-        if (got <= 0)
-            return;
+        if (got <= 0) { /* a page that can't be touched: others behind it may be blocks */
+            at = (at | (os_page_size() - 1)) + 1;
+            continue;
+        }
         scan_root(reader->scan, (uintptr_t)reader->buffer, (uintptr_t)reader->buffer + (size_t)got);
         at += (size_t)got;
     }

@@ -152,6 +152,22 @@ static int goes_on(void)
     return 0;
 }
 
+/* A guarded block is all that points to a large one, which is not guarded. */
+static char **holder;
+static int keeps(void)
+{
+    holder = malloc(64);
+    holder[0] = malloc(100000);
+    return 0;
+}
+
+static int loses(void)
+{
+    keeps();
+    holder[0] = NULL;
+    return 0;
+}
+
 /* The shapes of blocks. */
 static int shapes(void)
 {
@@ -184,7 +200,8 @@ int main(int argc, char **argv)
     } cases[] = {{"own_handler", own_handler},   {"foreign_faults", foreign_faults},
                  {"threads", threads_and_forks}, {"few_addresses", few_addresses},
                  {"system_call", system_call},   {"goes_on", goes_on},
-                 {"shapes", shapes}};
+                 {"shapes", shapes},             {"keeps", keeps},
+                 {"loses", loses}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
         if (strcmp(argv[1], cases[i].name) == 0)
             return cases[i].run();

@@ -52,6 +52,23 @@ run 0 guard.quarantine:0 shapes
     [ "$failures" -eq 0 ]
 ) || fail "with 400 MB of addresses"
 
+# A scan for lost blocks reads what guarded blocks hold.
+for case in keeps loses; do
+    MEMOIR=guard:sampled,guard.rate:1,heap.rate:1,leak.at_exit:on,capture:$place/$case.memoir \
+        LD_PRELOAD=$MEMOIR_LIB ./blocks $case 2>said || fail "$case: $(cat said)"
+    "$MEMOIR_TOOL" leaks --json "$case.memoir" >shown 2>&1
+    grep -q '"lost_space": *1[0-9][0-9][0-9][0-9][0-9]\|10[0-9]\{4\}' shown && echo "$case lost" >>lost
+done
+[ "$(cat lost)" = "loses lost" ] || fail "lost blocks: $(cat lost) $(cat shown)"
+
+# Sampled: threads, forks and shapes, at a rate that guards some of the blocks.
+for case in threads shapes; do
+    MEMOIR=guard:sampled,guard.rate:2,heap.rate:1K LD_PRELOAD=$MEMOIR_LIB ./blocks $case >out 2>said
+    got=$?
+    [ "$case:$got" = "shapes:1" ] || [ "$got" -eq 0 ] || fail "$case, sampled: $got $(cat said)"
+    says 0 memoir
+done
+
 rm -f ./*.json
 run 7 "" own_handler
 set -- memoir-guard-*-1.json
