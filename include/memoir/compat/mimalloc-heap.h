@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of mimalloc.h: heaps. */
+/* Part of mimalloc.h: heaps, arenas, subprocesses. */
 #ifndef MIMALLOC_HEAP_H
 #define MIMALLOC_HEAP_H
 
@@ -177,6 +177,64 @@ typedef mi_heap_t mi_theap_t;
 #define mi_theap_malloc_small(hp, size)    mi_heap_malloc_small(hp, size)
 #define mi_theap_malloc_aligned(hp, s, al) mi_heap_malloc_aligned(hp, s, al)
 #define mi_theap_realloc(hp, p, size)      mi_heap_realloc(hp, p, size)
+#endif
+
+/* Reserved memory, and heaps in it: memoir has neither, see docs/COMPATIBILITY.md. */
+#if MEMOIR_MIMALLOC >= 3
+typedef void *mi_arena_id_t;
+typedef struct {
+    void *_mi_subproc_id;
+} mi_subproc_id_t;
+#else
+typedef int mi_arena_id_t;
+typedef void *mi_subproc_id_t;
+#endif
+int mi_reserve_os_memory(size_t size, bool commit, bool allow_large) mi_attr_noexcept;
+int mi_reserve_os_memory_ex(size_t size, bool commit, bool allow_large, bool exclusive,
+                            mi_arena_id_t *arena_id) mi_attr_noexcept;
+bool mi_manage_os_memory(void *start, size_t size, bool is_committed, bool is_pinned, bool is_zero,
+                         int numa_node) mi_attr_noexcept;
+bool mi_manage_os_memory_ex(void *start, size_t size, bool is_committed, bool is_pinned,
+                            bool is_zero, int numa_node, bool exclusive,
+                            mi_arena_id_t *arena_id) mi_attr_noexcept;
+int mi_reserve_huge_os_pages(size_t pages, double max_secs,
+                             size_t *pages_reserved) mi_attr_noexcept;
+int mi_reserve_huge_os_pages_at(size_t pages, int numa_node, size_t timeout_msecs) mi_attr_noexcept;
+int mi_reserve_huge_os_pages_at_ex(size_t pages, int numa_node, size_t timeout_msecs,
+                                   bool exclusive, mi_arena_id_t *arena_id) mi_attr_noexcept;
+int mi_reserve_huge_os_pages_interleave(size_t pages, size_t numa_nodes,
+                                        size_t timeout_msecs) mi_attr_noexcept;
+void *mi_arena_area(mi_arena_id_t arena_id, size_t *size);
+mi_decl_nodiscard mi_heap_t *mi_heap_new_in_arena(mi_arena_id_t arena_id);
+void mi_arenas_print(void) mi_attr_noexcept;
+void mi_debug_show_arenas(void) mi_attr_noexcept;
+
+/* Subprocesses: threads whose blocks are kept apart from those of others. */
+mi_subproc_id_t mi_subproc_main(void);
+mi_subproc_id_t mi_subproc_new(void);
+void mi_subproc_add_current_thread(mi_subproc_id_t subproc);
+#if MEMOIR_MIMALLOC >= 3
+mi_subproc_id_t mi_subproc_current(void);
+void mi_subproc_destroy(mi_subproc_id_t subproc);
+typedef bool(mi_heap_visit_fun)(mi_heap_t *heap, void *arg);
+bool mi_subproc_visit_heaps(mi_subproc_id_t subproc, mi_heap_visit_fun *visit, void *arg);
+typedef bool(mi_commit_fun_t)(bool commit, void *start, size_t size, bool *is_zero, void *arg);
+bool mi_manage_memory(void *start, size_t size, bool is_committed, bool is_pinned, bool is_zero,
+                      int numa_node, bool exclusive, mi_commit_fun_t *commit_fun,
+                      void *commit_fun_arg, mi_arena_id_t *arena_id) mi_attr_noexcept;
+bool mi_arena_contains(mi_arena_id_t arena_id, const void *p);
+size_t mi_arena_min_alignment(void);
+size_t mi_arena_min_size(void);
+void mi_theap_guarded_set_sample_rate(mi_theap_t *theap, size_t sample_rate, size_t seed);
+void mi_theap_guarded_set_size_bound(mi_theap_t *theap, size_t min, size_t max);
+#else
+void mi_subproc_delete(mi_subproc_id_t subproc);
+bool mi_abandoned_visit_blocks(mi_subproc_id_t subproc, int heap_tag, bool blocks,
+                               mi_block_visit_fun *visit, void *arg);
+mi_decl_nodiscard mi_heap_t *mi_heap_new_ex(int heap_tag, bool allow_destroy,
+                                            mi_arena_id_t arena_id);
+void mi_heap_guarded_set_sample_rate(mi_heap_t *heap, size_t sample_rate, size_t seed);
+void mi_heap_guarded_set_size_bound(mi_heap_t *heap, size_t min, size_t max);
 #endif
 
 #ifdef __cplusplus

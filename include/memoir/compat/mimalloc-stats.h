@@ -125,6 +125,18 @@ bool mi_stats_get(mi_stats_t *stats) mi_attr_noexcept;
 char *mi_stats_get_json(size_t size, char *buffer) mi_attr_noexcept;
 
 #if MEMOIR_MIMALLOC >= 3
+bool mi_heap_stats_get(mi_heap_t *heap, mi_stats_t *stats) mi_attr_noexcept;
+char *mi_heap_stats_get_json(mi_heap_t *heap, size_t size, char *buffer) mi_attr_noexcept;
+void mi_heap_stats_print_out(mi_heap_t *heap, mi_output_fun *out, void *arg) mi_attr_noexcept;
+void mi_heap_stats_merge_to_subproc(mi_heap_t *heap);
+bool mi_subproc_stats_get(mi_subproc_id_t subproc, mi_stats_t *stats) mi_attr_noexcept;
+bool mi_subproc_stats_get_exclusive(mi_subproc_id_t subproc, mi_stats_t *stats) mi_attr_noexcept;
+char *mi_subproc_stats_get_json(mi_subproc_id_t subproc, size_t size,
+                                char *buffer) mi_attr_noexcept;
+void mi_subproc_stats_print_out(mi_subproc_id_t subproc, mi_output_fun *out,
+                                void *arg) mi_attr_noexcept;
+void mi_subproc_heap_stats_print_out(mi_subproc_id_t subproc, mi_output_fun *out,
+                                     void *arg) mi_attr_noexcept;
 char *mi_stats_as_json(mi_stats_t *stats, size_t size, char *buffer) mi_attr_noexcept;
 /* The largest block that is counted in the bin. */
 size_t mi_stats_get_bin_size(size_t bin) mi_attr_noexcept;

@@ -235,3 +235,30 @@ FUNCTION(void, mi_process_info,
         if (to[i] != NULL)
             *to[i] = from[i];
 }
+
+FUNCTION(void, mi_stats_print_out, (mimalloc_output * out, void *arg))
+{
+    mimalloc_print_stats(out, arg);
+}
+
+FUNCTION(void, mi_stats_print, (void *unused))
+{
+    (void)unused;
+    mimalloc_print_stats(NULL, NULL);
+}
+
+/* There is one account, of all threads. */
+FUNCTION(void, mi_thread_stats_print_out, (mimalloc_output * out, void *arg))
+{
+    mimalloc_print_stats(out, arg);
+}
+
+FUNCTION(void, mi_process_info_print_out, (mimalloc_output * out, void *arg))
+{
+    mimalloc_print_process(out, arg);
+}
+
+FUNCTION(void, mi_process_info_print, (void))
+{
+    mimalloc_print_process(NULL, NULL);
+}

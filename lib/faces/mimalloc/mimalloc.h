@@ -80,6 +80,8 @@ void *mimalloc_take(const struct wish *wish, const struct caller *caller);
 /* Another size for p, which may be NULL. If it fails, p stays. With `zero` the part behind the
  * smaller of both sizes is zero. */
 void *mimalloc_resize(void *p, const struct wish *wish, const struct caller *caller);
+/* The owner that a heap's handle stands for; NULL: it is the first heap. */
+struct owner *mimalloc_owner(const struct owner *heap);
 /* count * size, or more than can be. */
 size_t mimalloc_product(size_t count, size_t size);
 bool mimalloc_aligns(size_t align);

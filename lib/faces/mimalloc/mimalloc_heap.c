@@ -19,8 +19,6 @@ enum { TAG_KEPT = 1 << 8 }; /* mi_heap_destroy of such a heap only deletes it */
 void *_Znwm(size_t size);
 static struct owner backing; /* only its address is used */
 
-static struct owner *owner_in(const struct owner *heap);
-
 FUNCTION(struct owner *, mi_heap_get_backing, (void))
 {
     return &backing;
@@ -31,8 +29,7 @@ FUNCTION(struct owner *, mi_heap_main, (void))
     return &backing;
 }
 
-/* The owner that a handle stands for; NULL: none. */
-static struct owner *owner_in(const struct owner *heap)
+struct owner *mimalloc_owner(const struct owner *heap)
 {
     return heap == &backing ? NULL : (struct owner *)heap;
 }
@@ -82,7 +79,7 @@ FUNCTION(struct owner *, mi_heap_set_default, (struct owner * heap))
     struct owner *before = mi_heap_get_default();
     if (heap == NULL || (heap != &backing && !in_use(heap)))
         return NULL;
-    cold_owned_default(owner_in(heap));
+    cold_owned_default(mimalloc_owner(heap));
     return before;
 }
 
@@ -240,14 +237,14 @@ INLINE void *pop(struct owner *heap, size_t size)
 static NOINLINE void *take_slow(struct owner *heap, size_t size)
 {
     struct caller caller = CALLER_HERE;
-    struct wish wish = {.size = size, .align = 1, .owner = owner_in(heap)};
+    struct wish wish = {.size = size, .align = 1, .owner = mimalloc_owner(heap)};
     return mimalloc_take(&wish, &caller);
 }
 
 static NOINLINE void *take_zero_slow(struct owner *heap, size_t size)
 {
     struct caller caller = CALLER_HERE;
-    struct wish wish = {.size = size, .align = 1, .zero = true, .owner = owner_in(heap)};
+    struct wish wish = {.size = size, .align = 1, .zero = true, .owner = mimalloc_owner(heap)};
     return mimalloc_take(&wish, &caller);
 }
 
@@ -281,14 +278,14 @@ ZEROED(mi_theap_calloc, (HEAP, size_t count, size_t size), mimalloc_product(coun
     FUNCTION(void *, name, args)                                                   \
     {                                                                              \
         struct caller caller = CALLER_HERE;                                        \
-        struct wish wish = {__VA_ARGS__, .owner = owner_in(heap)};                 \
+        struct wish wish = {__VA_ARGS__, .owner = mimalloc_owner(heap)};           \
         return mimalloc_aligns(wish.align) ? mimalloc_take(&wish, &caller) : NULL; \
     }
 #define RESIZING(name, args, ...)                                                       \
     FUNCTION(void *, name, args)                                                        \
     {                                                                                   \
         struct caller caller = CALLER_HERE;                                             \
-        struct wish wish = {__VA_ARGS__, .owner = owner_in(heap)};                      \
+        struct wish wish = {__VA_ARGS__, .owner = mimalloc_owner(heap)};                \
         return mimalloc_aligns(wish.align) ? mimalloc_resize(p, &wish, &caller) : NULL; \
     }
 
@@ -328,7 +325,7 @@ RESIZING(mi_heap_recalloc_aligned_at,
 FUNCTION(void *, mi_heap_reallocf, (HEAP, void *p, size_t size))
 {
     struct caller caller = CALLER_HERE;
-    struct wish wish = {.size = size, .align = 1, .owner = owner_in(heap)};
+    struct wish wish = {.size = size, .align = 1, .owner = mimalloc_owner(heap)};
     void *block = mimalloc_resize(p, &wish, &caller);
     if (block == NULL && p != NULL)
         libc_free(p, &caller);
@@ -337,7 +334,7 @@ FUNCTION(void *, mi_heap_reallocf, (HEAP, void *p, size_t size))
 
 static char *copy(struct owner *heap, const char *text, size_t length, const struct caller *caller)
 {
-    struct wish wish = {.size = length + 1, .align = 1, .owner = owner_in(heap)};
+    struct wish wish = {.size = length + 1, .align = 1, .owner = mimalloc_owner(heap)};
     char *block = mimalloc_take(&wish, caller);
     if (block == NULL)
         return NULL;
@@ -372,7 +369,7 @@ FUNCTION(char *, mi_heap_realpath, (HEAP, const char *path, char *resolved))
 static NOINLINE void *new_slow(struct owner *heap, size_t size)
 {
     struct caller caller = CALLER_HERE;
-    struct wish wish = {.size = size, .align = 1, .owner = owner_in(heap)};
+    struct wish wish = {.size = size, .align = 1, .owner = mimalloc_owner(heap)};
     void *block = mimalloc_take(&wish, &caller);
     return block != NULL ? block : _Znwm(size);
 }

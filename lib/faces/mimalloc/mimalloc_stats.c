@@ -212,6 +212,43 @@ FUNCTION(bool, mi_stats_get, (size_t * out))
     return copy_out(&stats, (char *)out, out[0]);
 }
 
+/* The blocks of one heap; of the first one, those of the process. */
+static void fill_heap(struct stats *stats, const struct owner *heap)
+{
+    const struct owner *owner = mimalloc_owner(heap);
+    if (owner == NULL) {
+        fill(stats);
+        return;
+    }
+    memset(stats, 0, sizeof *stats);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        uint64_t mallocs = 0, live = 0;
+        for (unsigned list = 0; list < OWNED_LISTS; list++) {
+            mallocs += load_relaxed(&owner->lists[list][class].mallocs);
+            live += load_relaxed(&owner->lists[list][class].out);
+        }
+        for (const struct front *front = owner->fronts; front != NULL; front = front->sibling)
+            if (front->bins[class] != NULL) {
+                mallocs += load_relaxed(&front->bins[class]->mallocs);
+                live -= load_relaxed(&front->bins[class]->count);
+            }
+        count_add(&stats->malloc_normal, mallocs * class_size(class), live * class_size(class));
+        stats->malloc_normal_count += (int64_t)mallocs;
+        count_add(&stats->bins[bin_of(class_size(class))], mallocs, live);
+    }
+    stats->pages = level(owner->spans);
+    stats->malloc_requested = stats->malloc_normal;
+}
+
+FUNCTION(bool, mi_heap_stats_get, (const struct owner *heap, size_t *out))
+{
+    struct stats stats;
+    if (heap == NULL || out == NULL || out[1] != VERSION3 || mimalloc_release() < 3)
+        return false;
+    fill_heap(&stats, heap);
+    return copy_out(&stats, (char *)out, out[0]);
+}
+
 FUNCTION(size_t, mi_stats_get_bin_size, (size_t bin))
 {
     return bin >= BINS ? 0 : bin_size(bin);
@@ -409,48 +446,37 @@ void mimalloc_print_process(mimalloc_output *out, void *arg)
     mimalloc_print(&text, out, arg);
 }
 
+static void print_table(const struct stats *stats, mimalloc_output *out, void *arg);
+
 void mimalloc_print_stats(mimalloc_output *out, void *arg)
 {
-    char buffer[TABLE_SIZE];
     struct stats stats;
-    struct print text;
     fill(&stats);
+    print_table(&stats, out, arg);
+}
+
+FUNCTION(void, mi_heap_stats_print_out, (const struct owner *heap, mimalloc_output *out, void *arg))
+{
+    struct stats stats;
+    if (heap == NULL)
+        return;
+    fill_heap(&stats, heap);
+    print_table(&stats, out, arg);
+}
+
+static void print_table(const struct stats *stats, mimalloc_output *out, void *arg)
+{
+    char buffer[TABLE_SIZE];
+    struct print text;
     print_start(&text, buffer, sizeof buffer);
     if (mimalloc_release() >= 3)
-        table3(&text, &stats);
+        table3(&text, stats);
     else
-        table2(&text, &stats);
+        table2(&text, stats);
     process_rows(&text);
     if (mimalloc_release() >= 3)
         print_char(&text, '\n');
     mimalloc_print(&text, out, arg);
-}
-
-FUNCTION(void, mi_stats_print_out, (mimalloc_output * out, void *arg))
-{
-    mimalloc_print_stats(out, arg);
-}
-
-FUNCTION(void, mi_stats_print, (void *unused))
-{
-    (void)unused;
-    mimalloc_print_stats(NULL, NULL);
-}
-
-/* There is one account, of all threads. */
-FUNCTION(void, mi_thread_stats_print_out, (mimalloc_output * out, void *arg))
-{
-    mimalloc_print_stats(out, arg);
-}
-
-FUNCTION(void, mi_process_info_print_out, (mimalloc_output * out, void *arg))
-{
-    mimalloc_print_process(out, arg);
-}
-
-FUNCTION(void, mi_process_info_print, (void))
-{
-    mimalloc_print_process(NULL, NULL);
 }
 
 static void json_count(struct print *out, const struct count *count, const char *more)
@@ -526,6 +552,16 @@ FUNCTION(char *, mi_stats_get_json, (size_t size, char *buffer))
     struct caller caller = CALLER_HERE;
     struct stats stats;
     fill(&stats);
+    return json_into(&stats, size, buffer, &caller);
+}
+
+FUNCTION(char *, mi_heap_stats_get_json, (const struct owner *heap, size_t size, char *buffer))
+{
+    struct caller caller = CALLER_HERE;
+    struct stats stats;
+    if (heap == NULL)
+        return NULL;
+    fill_heap(&stats, heap);
     return json_into(&stats, size, buffer, &caller);
 }
 

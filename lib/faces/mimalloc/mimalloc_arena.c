@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mimalloc's arenas and subprocesses. Memory of one's own can't be handed over, and no heap is
+ * bound to a stretch of addresses: the calls that promise it fail, as mimalloc's do when memory is
+ * out, and say so with MIMALLOC_SHOW_ERRORS. A reservation without an arena's number has nothing to
+ * do: addresses are found when they are needed. A subprocess is an owner (lib/alloc/owner.h) that
+ * is the default of its threads.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/alloc/alloc.h"
+#include "lib/api/api.h"
+#include "lib/faces/mimalloc/mimalloc.h"
+#include "lib/watch/watch.h"
+
+enum { ARENA_ALIGN = 64 << 10, ARENA_LEAST = 32 << 20 };
+
+static struct owner first_process; /* only its address is used, as a handle of release 3 */
+
+struct owner *mi_heap_main(void);
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+FUNCTION(int, mi_reserve_os_memory, (size_t size, bool commit, bool large))
+{
+    return size > PTRDIFF_MAX ? ENOMEM : 0;
+}
+
+/* Arena numbers are ints in release 2 and pointers in release 3. */
+static int refuse(const char *what, void *arena)
+{
+    if (arena != NULL)
+        memset(arena, 0, mimalloc_release() >= 3 ? sizeof(void *) : sizeof(int));
+    mimalloc_warning("%s: memoir binds no heap to a stretch of memory; use mi_heap_new", what);
+    return ENOMEM;
+}
+
+FUNCTION(int, mi_reserve_os_memory_ex,
+         (size_t size, bool commit, bool large, bool exclusive, void *arena))
+{
+    return refuse("mi_reserve_os_memory_ex", arena);
+}
+
+FUNCTION(bool, mi_manage_os_memory,
+         (void *start, size_t size, bool committed, bool large, bool zero, int node))
+{
+    return refuse("mi_manage_os_memory", NULL) == 0;
+}
+
+FUNCTION(bool, mi_manage_os_memory_ex,
+         (void *start, size_t size, bool committed, bool large, bool zero, int node, bool exclusive,
+          void *arena))
+{
+    return refuse("mi_manage_os_memory_ex", arena) == 0;
+}
+
+FUNCTION(bool, mi_manage_memory,
+         (void *start, size_t size, bool committed, bool pinned, bool zero, int node,
+          bool exclusive, void *commit, void *arg, void *arena))
+{
+    return refuse("mi_manage_memory", arena) == 0;
+}
+
+FUNCTION(int, mi_reserve_huge_os_pages_at, (size_t pages, int node, size_t ms))
+{
+    return pages == 0 ? 0 : refuse("mi_reserve_huge_os_pages_at", NULL);
+}
+
+FUNCTION(int, mi_reserve_huge_os_pages_at_ex,
+         (size_t pages, int node, size_t ms, bool exclusive, void *arena))
+{
+    return refuse("mi_reserve_huge_os_pages_at_ex", arena);
+}
+
+FUNCTION(int, mi_reserve_huge_os_pages_interleave, (size_t pages, size_t nodes, size_t ms))
+{
+    return pages == 0 ? 0 : refuse("mi_reserve_huge_os_pages_interleave", NULL);
+}
+
+FUNCTION(int, mi_reserve_huge_os_pages, (size_t pages, double seconds, size_t *reserved))
+{
+    if (reserved != NULL)
+        *reserved = 0;
+    return pages == 0 ? 0 : refuse("mi_reserve_huge_os_pages", NULL);
+}
+
+FUNCTION(void *, mi_arena_area, (intptr_t arena, size_t *size))
+{
+    if (size != NULL)
+        *size = 0;
+    return NULL;
+}
+
+FUNCTION(bool, mi_arena_contains, (intptr_t arena, const void *p))
+{
+    return false;
+}
+
+FUNCTION(size_t, mi_arena_min_alignment, (void))
+{
+    return ARENA_ALIGN;
+}
+
+FUNCTION(size_t, mi_arena_min_size, (void))
+{
+    return ARENA_LEAST;
+}
+
+FUNCTION(struct owner *, mi_heap_new_in_arena, (intptr_t arena))
+{
+    refuse("mi_heap_new_in_arena", NULL);
+    return NULL;
+}
+
+/* The window, in the place of all arenas. */
+static void print_window(void)
+{
+    char buffer[200];
+    struct print text;
+    struct account account;
+    if (!init_done())
+        return;
+    account_take(&account);
+    print_start(&text, buffer, sizeof buffer);
+    print_format(&text, "%sarena 0 at %p: %llu KiB, in use: %llu KiB\n",
+                 mimalloc_release() >= 3 ? "" : "mimalloc: ", (void *)window.base,
+                 (unsigned long long)account.mapped_bytes / 1024,
+                 (unsigned long long)account.live_bytes / 1024);
+    mimalloc_print(&text, NULL, NULL);
+}
+
+FUNCTION(void, mi_arenas_print, (void))
+{
+    print_window();
+}
+
+FUNCTION(void, mi_debug_show_arenas, (void))
+{
+    print_window();
+}
+
+FUNCTION(struct owner *, mi_subproc_main, (void))
+{
+    return mimalloc_release() >= 3 ? &first_process : NULL;
+}
+
+FUNCTION(struct owner *, mi_subproc_new, (void))
+{
+    return cold_owned_new(false);
+}
+
+static bool is_main(const struct owner *process)
+{
+    return process == NULL || process == &first_process;
+}
+
+/* Called by a thread before it allocates anything. */
+FUNCTION(void, mi_subproc_add_current_thread, (struct owner * process))
+{
+    if (!is_main(process))
+        cold_owned_default(process);
+}
+
+FUNCTION(struct owner *, mi_subproc_current, (void))
+{
+    struct owner *owner = heap_self == NULL ? NULL : heap_self->default_owner;
+    return owner == NULL ? &first_process : owner;
+}
+
+/* Its threads have ended; what they left stays. */
+FUNCTION(void, mi_subproc_delete, (struct owner * process))
+{
+    if (!is_main(process) && process->alive && !process->deleted)
+        cold_owned_delete(process);
+}
+
+/* The same, and all its blocks are freed. */
+FUNCTION(void, mi_subproc_destroy, (struct owner * process))
+{
+    struct caller caller = CALLER_HERE;
+    if (!is_main(process) && process->alive && !process->deleted)
+        cold_owned_destroy(process, &caller);
+}
+
+FUNCTION(bool, mi_subproc_visit_heaps,
+         (struct owner * process, bool (*visit)(struct owner *heap, void *arg), void *arg))
+{
+    if (visit == NULL)
+        return false;
+    if (!is_main(process))
+        return visit(process, arg);
+    if (!visit(mi_heap_main(), arg))
+        return false;
+    for (struct owner *owner = owner_first(); owner != NULL; owner = owner->all)
+        if (owner->alive && !owner->deleted && !visit(owner, arg))
+            return false;
+    return true;
+}
+
+bool mi_heap_stats_get(const struct owner *heap, size_t *stats);
+char *mi_heap_stats_get_json(const struct owner *heap, size_t size, char *buffer);
+void mi_heap_stats_print_out(const struct owner *heap, mimalloc_output *out, void *arg);
+
+static struct owner *heap_in(struct owner *process)
+{
+    return is_main(process) ? mi_heap_main() : process;
+}
+
+FUNCTION(bool, mi_subproc_stats_get, (struct owner * process, size_t *stats))
+{
+    return mi_heap_stats_get(heap_in(process), stats);
+}
+
+FUNCTION(bool, mi_subproc_stats_get_exclusive, (struct owner * process, size_t *stats))
+{
+    return mi_heap_stats_get(heap_in(process), stats);
+}
+
+FUNCTION(char *, mi_subproc_stats_get_json, (struct owner * process, size_t size, char *buffer))
+{
+    return mi_heap_stats_get_json(heap_in(process), size, buffer);
+}
+
+FUNCTION(void, mi_subproc_stats_print_out,
+         (struct owner * process, mimalloc_output *out, void *arg))
+{
+    mi_heap_stats_print_out(heap_in(process), out, arg);
+}
+
+FUNCTION(void, mi_subproc_heap_stats_print_out,
+         (struct owner * process, mimalloc_output *out, void *arg))
+{
+    mi_heap_stats_print_out(heap_in(process), out, arg);
+}
+
+/* Of builds of mimalloc with MI_GUARDED; and a sum that needs no merging. */
+#define ACCEPTED(name, args)   \
+    FUNCTION(void, name, args) \
+    {                          \
+    }
+ACCEPTED(mi_heap_guarded_set_sample_rate, (struct owner * heap, size_t rate, size_t seed))
+ACCEPTED(mi_heap_guarded_set_size_bound, (struct owner * heap, size_t least, size_t most))
+ACCEPTED(mi_theap_guarded_set_sample_rate, (struct owner * heap, size_t rate, size_t seed))
+ACCEPTED(mi_theap_guarded_set_size_bound, (struct owner * heap, size_t least, size_t most))
+ACCEPTED(mi_heap_stats_merge_to_subproc, (struct owner * heap))
