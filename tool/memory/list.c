@@ -28,7 +28,9 @@ bool list_resize(void *items, size_t room, size_t item_size)
 {
     void *old;
     memcpy(&old, items, sizeof old); /* `items` is a pointer to a pointer of any type */
-    void *moved = reallocarray(old, room > 0 ? room : 1, item_size);
+    size_t bytes;
+    bool fits = !__builtin_mul_overflow(room > 0 ? room : 1, item_size, &bytes);
+    void *moved = fits ? realloc(old, bytes) : NULL;
     if (!moved) {
         shortage_note();
         return false;
