@@ -194,8 +194,14 @@ static uint64_t signals_taken(void)
     return load_relaxed(&signals) == 0 ? 0 : __atomic_exchange_n(&signals, 0, __ATOMIC_ACQ_REL);
 }
 
+/* The process whose last dump is made, or under way: other threads, which may go on for a while,
+ * make no later one that would push it out of those that are kept. */
+static int last_of;
+
 static void run_locked(void)
 {
+    if (load_relaxed(&last_of) == os_pid())
+        return;
     uint64_t now_ms = os_now_ms(), came = signals_taken();
     struct totals_now now = totals_now();
     for (unsigned i = 0; i < TRIGGERS; i++) {
@@ -334,5 +340,6 @@ bool triggers_wanted(void)
 
 void triggers_exit(const char *words)
 {
+    store_relaxed(&last_of, os_pid());
     dump_all(DUMP_EXIT, words, false);
 }
