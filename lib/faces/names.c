@@ -26,9 +26,9 @@ void names_tell(void)
     told_add(memoir_mode_debug, length);
     print_start(&line, buffer, sizeof buffer);
     print_format(&line,
-                 "memoir: %s: not served: memoir finds double and wrong frees, but no overflows "
-                 "yet; for those use gperftools' own library, or compile with "
-                 "-fsanitize=address\n",
+                 "memoir: %s: not served: its checks and its messages are gperftools' own; "
+                 "MEMOIR=guard:full finds overflows, uses after free and functions that do not "
+                 "fit\n",
                  memoir_mode_debug);
     message_flush(&line);
 }
