@@ -55,7 +55,7 @@ enum {
     NOTE_MOST = 64 << 10, /* up to this many bytes */
 };
 
-struct heap heap_empty; /* zeros: the bins are empty and full; never written */
+BULK struct heap heap_empty; /* zeros: the bins are empty and full; never written */
 
 void bin_close(struct heap *heap, unsigned mark)
 {

@@ -31,8 +31,7 @@ void central_keep_apart(void)
     store_relaxed(&several, true);
 }
 
-static struct central first_pool[CENTRAL_COUNT] = {
-    [0 ... CENTRAL_COUNT - 1] = {.lock = {0, LOCK_CENTRAL}}};
+BULK static struct central first_pool[CENTRAL_COUNT];
 static struct central *centrals[POOL_MAX] = {first_pool};
 
 const struct central *central_peek(unsigned pool, unsigned list)
@@ -57,17 +56,18 @@ static struct central *central_of(unsigned *pool, unsigned list)
         struct central *mine = meta_take(bytes);
         if (mine == NULL) {
             *pool = 0;
-            return &first_pool[list];
-        }
-        for (unsigned i = 0; i < CENTRAL_COUNT; i++)
-            mine[i].lock.rank = LOCK_CENTRAL;
-        if (__atomic_compare_exchange_n(&centrals[*pool], &all, mine, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
+            all = first_pool;
+        } else if (__atomic_compare_exchange_n(&centrals[*pool], &all, mine, false,
+                                               __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             all = mine;
-        else
+        } else {
             meta_give(mine, bytes);
+        }
     }
-    return &all[list];
+    struct central *central = &all[list];
+    if (unlikely(load_relaxed(&central->lock.rank) != LOCK_CENTRAL))
+        store_relaxed(&central->lock.rank, LOCK_CENTRAL); /* all zero until it is used */
+    return central;
 }
 
 /* A list of a pool as one number, kept in the span. */

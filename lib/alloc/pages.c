@@ -54,7 +54,7 @@ static unsigned bucket_of(uint32_t units)
 
 static unsigned shelf_of(const struct span *span)
 {
-    return span->state == SPAN_CLEAN ? SHELF_CLEAN : span->side;
+    return span->state == SPAN_CLEAN ? SHELF_CLEAN : SHELF_DIRTY + (unsigned)span->side;
 }
 
 /* A new run is the newest, but one that was joined with a long idle one may be the oldest. */
@@ -335,7 +335,7 @@ static struct span *find_dirty_locked(struct pages *pages, uint32_t units, uint3
 {
     struct span *span = NULL;
     for (unsigned i = 0; i < SIDES && span == NULL; i++)
-        span = find_aligned_locked(pages, (pages_side + i) % SIDES, units, align);
+        span = find_aligned_locked(pages, SHELF_DIRTY + (pages_side + i) % SIDES, units, align);
     return span;
 }
 

@@ -21,18 +21,21 @@
 
 #include "lib/alloc/span.h"
 
-enum { POOL_MAX = 8, BUCKETS = 164, SIDES = 8, SHELF_CLEAN = SIDES, SHELVES };
+enum { POOL_MAX = 8, BUCKETS = 164, SIDES = 8 };
+/* Clean runs, and the dirty ones of each side. */
+enum { SHELF_CLEAN, SHELF_DIRTY, SHELVES = SHELF_DIRTY + SIDES };
 
+/* What a process with one thread writes comes first: it is one page. */
 struct pages {
     struct lock lock;
-    uint32_t heads[SHELVES][BUCKETS];              /* dirty ones by side, or clean; by length */
     uint64_t filled[SHELVES][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
     uint32_t oldest, newest;                       /* of the dirty ones */
     uint64_t rest_until_ms;                        /* before, the kernel is not asked again */
     uint32_t spare;                                /* ids of ended spans, linked by `next` */
     uint32_t alone;                                /* dirty runs that were not joined */
     size_t used_units, dirty_units, clean_units;
-    uint64_t returned_units; /* in all, since the start */
+    uint64_t returned_units;          /* in all, since the start */
+    uint32_t heads[SHELVES][BUCKETS]; /* by length */
 };
 
 extern HIDDEN struct pages pages_of[POOL_MAX];

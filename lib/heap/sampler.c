@@ -13,7 +13,7 @@
 /* Every rate that was ever set, numbered, so that counts made at different rates can be told apart.
  * 0: the number is free, except for the first, which is SAMPLER_EXACT's. When all numbers are
  * taken, all further rates share the last one. */
-static int64_t rates[SAMPLER_RATES];
+static BULK int64_t rates[SAMPLER_RATES];
 static int64_t rate = SAMPLER_OFF;
 static unsigned number;
 static bool skipped; /* some rate other than SAMPLER_EXACT was set */
