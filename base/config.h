@@ -69,6 +69,12 @@ enum config_guard_action {
     CONFIG_GUARD_IGNORE,
 };
 
+/* The words of `cpu.clock`. */
+enum config_cpu_clock {
+    CONFIG_CPU_CPU,
+    CONFIG_CPU_WALL,
+};
+
 #define CONFIG_FIELD_FLAG(field)      bool field;
 #define CONFIG_FIELD_SIZE(field)      size_t field;
 #define CONFIG_FIELD_DURATION(field)  uint64_t field;

@@ -469,6 +469,13 @@ void os_signals_hold(struct os_signals *before)
     os_signals_set(os_signals_held(), &before->mask);
 }
 
+uint64_t os_signals_pending(void)
+{
+    uint64_t pending = 0;
+    call3(SYS_rt_sigpending, (long)&pending, sizeof pending, 0);
+    return pending;
+}
+
 void os_signals_release(const struct os_signals *before)
 {
     uint64_t ours = (signal_bit(SIGPIPE) | signal_bit(SIGXFSZ)) & ~before->pending;

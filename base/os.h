@@ -206,6 +206,8 @@ void os_signals_release(const struct os_signals *before);
 /* Sets the signals that this thread blocks, a bit each; `before`, or NULL, gets the previous set.
  */
 void os_signals_set(uint64_t mask, uint64_t *before);
+/* Which signals wait for this thread, because it blocks them. */
+uint64_t os_signals_pending(void);
 /* Which signals this thread blocks. */
 uint64_t os_signals_blocked(void);
 /* Unblocks these signals for this thread, a bit each. */

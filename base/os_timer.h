@@ -10,7 +10,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { OS_CLOCK_PROCESS = 2 }; /* CPU time of all threads of the process */
+enum {
+    OS_CLOCK_WALL = 1,    /* never goes back */
+    OS_CLOCK_PROCESS = 2, /* CPU time of all threads of the process */
+};
 
 /* The clock of a thread's CPU time, which every thread of the process may read. */
 static inline int os_thread_clock(pid_t tid)
@@ -34,6 +37,8 @@ struct os_usage {
     uint64_t user_ns, system_ns;
 };
 struct os_usage os_usage(void);
+/* How many times the calling thread had to leave its CPU to others. */
+uint64_t os_thread_preempted(void);
 
 /* The calling thread's id as the kernel has it, whatever thread-local memory says. */
 pid_t os_tid_asked(void);

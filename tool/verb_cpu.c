@@ -31,6 +31,7 @@ struct sampling {
     char path[PATH_MAX];
     char name[64]; /* of the program */
     bool before;   /* it was sampled before */
+    bool wall;     /* all time, waiting included */
     struct error *error;
 };
 
@@ -141,15 +142,19 @@ static bool sampling_begin(struct sampling *sampling)
         return false;
     }
     fact_find(answer, "cpu", state, sizeof state);
-    free(answer);
     sampling->before = strcmp(state, "on") == 0;
+    fact_find(answer, "cpu.clock", state, sizeof state);
+    sampling->wall = sampling->before ? strcmp(state, "wall") == 0
+                                      : arguments_value(sampling->arguments, FLAG_WALL) != NULL;
+    free(answer);
     if (sampling->before) {
         terminal_warn("process %d is sampled already: the file has all since it began",
                       sampling->process.pid);
         return true;
     }
     snprintf(line, sizeof line, "cpu start%s%s", rate ? " " : "", rate ? rate : "");
-    return ask(sampling, "cpu reset", -1, NULL) && ask(sampling, line, -1, NULL);
+    return ask(sampling, sampling->wall ? "set cpu.clock=wall" : "set cpu.clock=cpu", -1, NULL) &&
+           ask(sampling, "cpu reset", -1, NULL) && ask(sampling, line, -1, NULL);
 }
 
 static volatile sig_atomic_t interrupted;
@@ -220,7 +225,7 @@ static void sampling_end(const struct sampling *sampling)
 static bool top_show(const struct sampling *sampling)
 {
     const char *rows = arguments_value(sampling->arguments, FLAG_ROWS);
-    char *words[] = {(char *)sampling->path, "--metric",   "cpu",
+    char *words[] = {(char *)sampling->path, "--metric",   sampling->wall ? "wall" : "cpu",
                      rows ? "--rows" : NULL, (char *)rows, NULL};
     struct arguments arguments = {0};
     char file[PATH_MAX + 64], next[PATH_MAX + 128];

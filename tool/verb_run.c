@@ -104,6 +104,7 @@ static const char *option_of(const struct arguments_flag *flag, char *text, size
         {FLAG_LEAKS, "heap.rate=0,leak.at_exit=on"},
         {FLAG_EVERY, "capture.interval=%s"},
         {FLAG_CPU, "cpu=on"},
+        {FLAG_WALL, "cpu=on,cpu.clock=wall"},
         {FLAG_RATE_HZ, "cpu=on,cpu.rate=%s"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {

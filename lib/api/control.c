@@ -250,7 +250,8 @@ static void apply_capture_interval(void)
 
 int control_cpu_start(unsigned rate)
 {
-    struct cpu_wish wish = {.rate = rate != 0 ? rate : config.cpu_rate};
+    struct cpu_wish wish = {.rate = rate != 0 ? rate : config.cpu_rate,
+                            .wall = config.cpu_clock == CONFIG_CPU_WALL};
     int error = init_done() ? cpu_start(CPU_OPTIONS, &wish) : ENOMEM;
     if (error == 0)
         config.cpu_rate = wish.rate;
@@ -280,6 +281,11 @@ static void apply_cpu(void)
     }
 }
 
+/* From the next start on. */
+static void apply_cpu_clock(void)
+{
+}
+
 static void apply_cpu_rate(void)
 {
     if (cpu_wanted(CPU_OPTIONS))
@@ -294,6 +300,7 @@ void control_cpu_init(void)
 
 const struct control_row control_rows[] = {
     {"cpu", apply_cpu, false},
+    {"cpu.clock", apply_cpu_clock, false},
     {"cpu.rate", apply_cpu_rate, false},
     {"heap", apply_heap, false},
     {"heap.rate", apply_rate, false},

@@ -392,8 +392,8 @@ static int cpu_show(struct request *request)
 {
     struct cpu_about about;
     cpu_about(&about);
-    sink_format(request->out, "cpu:%s\ncpu.rate:%u\ncpu.clock:cpu\ncpu.source:%s\n",
-                about.runs ? "on" : "off", about.rate, about.source);
+    sink_format(request->out, "cpu:%s\ncpu.rate:%u\ncpu.clock:%s\ncpu.source:%s\n",
+                about.runs ? "on" : "off", about.rate, about.wall ? "wall" : "cpu", about.source);
     sink_format(request->out, "cpu.samples:%lu\ncpu.ns:%lu\ncpu.lost:%lu\n",
                 (unsigned long)about.samples, (unsigned long)about.sampled_ns,
                 (unsigned long)about.lost);

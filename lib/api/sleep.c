@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -41,6 +42,7 @@ static struct {
     __typeof__(&clock_nanosleep) clock_nanosleep;
     __typeof__(&pause) pause;
     __typeof__(&sigsuspend) sigsuspend;
+    __typeof__(&sem_timedwait) sem_timedwait;
 } next;
 
 #define NEXT(name) ((__typeof__(next.name))next_of((void **)&next.name, #name))
@@ -67,6 +69,7 @@ __attribute__((constructor(102))) static void look_up(void)
     (void)NEXT(clock_nanosleep);
     (void)NEXT(pause);
     (void)NEXT(sigsuspend);
+    (void)NEXT(sem_timedwait);
 }
 
 /* A wait and when it is to end. */
@@ -356,5 +359,17 @@ EXPORT int sigsuspend(const sigset_t *mask)
     while (sleep_again(&sleep, cut(result)))
         result = NEXT(ppoll)(NULL, 0, NULL, mask);
     interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+/* Until a moment: it is simply made again. */
+EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
+{
+    struct interrupt_wait wait;
+    interrupt_wait_begin(&wait, false);
+    int result = NEXT(sem_timedwait)(semaphore, until);
+    while (cut(result) && interrupt_wait_anew(&wait))
+        result = NEXT(sem_timedwait)(semaphore, until);
+    interrupt_wait_end(&wait);
     return result;
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/cpu/clocks.h. */
+/*
+ * See lib/cpu/clocks.h. A timer belongs to the row of its thread (lib/watch/tasks.h) and is changed
+ * by the thread itself, by the one that starts or stops the profile, and by the scan for threads,
+ * never by two at a time. What ended threads left without a sample is one sum for all.
+ */
 #include "lib/cpu/clocks.h"
 
 #include "base/compiler.h"
@@ -11,12 +15,14 @@ enum { NS = 1000000000, SCOUT_NS = NS / 10, BONUS_MOST = 1000 };
 
 static uint64_t period_ns = NS / 100;
 static int signal_now;
+static bool wall_now;
 static int64_t left_ns; /* of ended threads: CPU time less what their samples stand for */
 static int scout = -1;
 
-void clocks_open(unsigned rate, int signal)
+void clocks_open(unsigned rate, int signal, bool wall)
 {
     clocks_set_rate(rate);
+    store_relaxed(&wall_now, wall);
     store_relaxed(&signal_now, signal);
     store_relaxed(&left_ns, 0);
 }
@@ -59,14 +65,18 @@ static void clock_set(struct task *task)
     task->from_ns = os_clock_ns(os_thread_clock((pid_t)task->tid));
     task->told_ns = 0;
     task->bonus = bonus_take(period);
+    task->wall_ns = os_now_ns();
+    task->wall_cpu_ns = task->from_ns;
+    task->wall_slow = 1;
     os_timer_set(task->timer, task->bonus > 0 ? 1 : 1 + phase(period), period);
 }
 
 bool clocks_arm(uint32_t number, bool begins)
 {
     struct task *task = tasks_at(number);
-    int timer = os_timer_make(os_thread_clock((pid_t)task->tid), (pid_t)task->tid,
-                              load_relaxed(&signal_now), interrupt_value(number));
+    int clock = load_relaxed(&wall_now) ? OS_CLOCK_WALL : os_thread_clock((pid_t)task->tid);
+    int timer =
+        os_timer_make(clock, (pid_t)task->tid, load_relaxed(&signal_now), interrupt_value(number));
     if (timer < 0)
         return false;
     store_release(&task->timer, timer);
@@ -83,7 +93,8 @@ static void settle(struct task *task, bool ends)
     uint64_t used = now_ns > task->from_ns ? now_ns - task->from_ns : 0;
     task->used_ns += used;
     task->from_ns += used;
-    int64_t left = (int64_t)used - (int64_t)task->told_ns;
+    int64_t left = load_relaxed(&wall_now) ? (int64_t)(os_now_ns() - task->wall_ns)
+                                           : (int64_t)used - (int64_t)task->told_ns;
     left += (int64_t)(task->bonus * task->period_ns);
     task->bonus = 0;
     if (ends)
@@ -107,6 +118,24 @@ void clocks_renew(uint32_t number)
         return;
     settle(task, false);
     clock_set(task);
+}
+
+void clocks_slow(uint32_t number, uint32_t times)
+{
+    struct task *task = tasks_at(number);
+    int timer = load_acquire(&task->timer);
+    if (times == task->wall_slow || timer < 0)
+        return;
+    task->wall_slow = times;
+    os_timer_set(timer, times * task->period_ns, times * task->period_ns);
+}
+
+uint64_t clocks_bonus_ns(uint32_t number)
+{
+    struct task *task = tasks_at(number);
+    uint64_t bonus = task->bonus * task->period_ns;
+    task->bonus = 0;
+    return bonus;
 }
 
 uint64_t clocks_weight(uint32_t number, int overrun)

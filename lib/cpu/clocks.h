@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on clocks ring so often and send this signal. */
-void clocks_open(unsigned rate, int signal);
+/* From now on clocks ring so often and send this signal. `wall`: they count all time. */
+void clocks_open(unsigned rate, int signal, bool wall);
 void clocks_set_rate(unsigned rate);
 /* A clock for a thread that has none. `begins`: what the thread has used so far counts, too. False:
  * the kernel has no timer for it. */
@@ -28,6 +28,11 @@ void clocks_disarm(uint32_t number, bool ends);
 void clocks_renew(uint32_t number);
 /* In the handler: how many periods the signal stands for, `overrun` more than one expiration. */
 uint64_t clocks_weight(uint32_t number, int overrun);
+
+/* The same where all time counts: what the thread stands for besides its own. */
+uint64_t clocks_bonus_ns(uint32_t number);
+/* There, too: its timer rings so many times less often than the rate says. */
+void clocks_slow(uint32_t number, uint32_t times);
 
 /* A timer of the process that rings 10 times a second of CPU time, in whichever thread: so threads
  * that did not begin through us are found. Its value is that of TASK_NONE. */

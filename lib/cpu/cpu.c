@@ -19,6 +19,7 @@
 #include "base/os_timer.h"
 #include "lib/alloc/alloc.h"
 #include "lib/cpu/clocks.h"
+#include "lib/cpu/wall.h"
 
 enum {
     ENDED_MOST = 1024, /* ended threads that are told apart */
@@ -31,6 +32,7 @@ static struct lock lock = {0, LOCK_CPU};
 static uint32_t users; /* a sum of `enum cpu_user` */
 static unsigned rate_now = 100;
 static int signal_now;
+static bool wall_now;
 static int (*filter)(void *argument);
 static void *filter_argument;
 static uint32_t uncovered, ended;
@@ -108,6 +110,7 @@ static void about_copy(void)
     bool runs = load_relaxed(&cpu_running);
     struct os_usage now = runs ? os_usage() : used_since;
     store_relaxed(&to->rate, rate_now);
+    store_relaxed(&to->clock, wall_now);
     store_relaxed(&to->on_ns, on_ns);
     store_relaxed(&to->since_ms, runs ? on_since_ns / 1000000 : 0);
     store_relaxed(&to->user_ns, used.user_ns + now.user_ns - used_since.user_ns);
@@ -135,7 +138,10 @@ static int begin_locked(const struct cpu_wish *wish)
     if (signal_now == 0)
         return EBUSY;
     interrupt_hear(INTERRUPT_CPU, on_interrupt);
-    clocks_open(rate_now, signal_now);
+    if (wish->wall != wall_now)
+        samples_forget(); /* of the other clock */
+    wall_now = wish->wall;
+    clocks_open(rate_now, signal_now, wall_now);
     samples_reserve();
     if (first_ms == 0)
         first_ms = os_now_ms();
@@ -314,6 +320,11 @@ static void on_interrupt(const void *about, void *context)
     struct task *task = tasks_at(number);
     if (task->samples == 0)
         task->shares_memory = os_tid() != (pid_t)task->tid;
+    if (wall_now) {
+        if (is_wanted())
+            wall_sample(number, context);
+        return;
+    }
     uint64_t weight = clocks_weight(number, info->si_overrun);
     if (is_wanted())
         samples_take(number, weight, context);
@@ -327,6 +338,7 @@ void cpu_about(struct cpu_about *about)
     *about = (struct cpu_about){
         .runs = runs,
         .rate = cpu_rate(),
+        .wall = wall_now,
         .source = "thread timers",
         .first_ms = first_ms,
         .on_ns = on_ns + (runs ? os_now_ns() - on_since_ns : 0),

@@ -22,6 +22,7 @@ enum cpu_user { CPU_OPTIONS = 1, CPU_GPERFTOOLS = 2 };
 struct cpu_wish {
     unsigned rate; /* a second; 0: as it is */
     int signal;    /* 0: the one that fits best */
+    bool wall;     /* all time counts, not CPU time; if it runs already, that stays as it is */
     /* In the handler, NULL: all threads are sampled. Called with `argument`; 0: not this one. */
     int (*filter)(void *argument);
     void *argument;
@@ -49,6 +50,7 @@ void cpu_thread_end(void);
 struct cpu_about {
     bool runs;
     unsigned rate;
+    bool wall;
     const char *source;           /* which clock of the kernel */
     uint64_t first_ms;            /* of the first start; 0: there was none */
     uint64_t on_ns;               /* for how long it was on, on the wall */

@@ -131,14 +131,12 @@ static uint32_t row_find(struct walk *walk, uint32_t number)
     return id != 0 ? id : row_of(STACK_OTHER, TASK_NONE);
 }
 
-bool samples_take(uint32_t number, uint64_t weight, const void *context)
+uint32_t samples_find(uint32_t number, const void *context)
 {
     struct task *task = tasks_at(number);
     struct walk *walk = walks_take(task->id, &task->own);
-    if (walk == NULL) {
-        samples_lost(weight);
-        return false;
-    }
+    if (walk == NULL)
+        return 0;
     if (lock_held == 0 && !task->shares_memory) {
         stacks_reserve();
         table_reserve(&rows, config.heap_memory);
@@ -147,24 +145,34 @@ bool samples_take(uint32_t number, uint64_t weight, const void *context)
     uint32_t id = row_find(walk, number);
     task->own = walk->own;
     walks_give(walk);
-    if (id == 0) {
-        samples_lost(weight);
-        return false;
-    }
+    return id;
+}
+
+void samples_add(uint32_t id, uint32_t number, uint64_t samples, uint64_t ns)
+{
+    struct task *task = tasks_at(number);
     struct row *row = table_at(&rows, id);
-    uint64_t ns = weight * task->period_ns;
-    add(&row->samples, 1);
+    add(&row->samples, samples);
     add(&row->ns, ns);
-    add_relaxed(&task->samples, 1);
+    add_relaxed(&task->samples, samples);
     add_relaxed(&task->sampled_ns, ns);
-    add(&sums.samples, 1);
+    add(&sums.samples, samples);
     add(&sums.ns, ns);
     if (mirror_on()) {
+        stacks_catch_up();
         row_copy(row, id);
         task_copy(task, number, task->samples % NAME_EVERY == 1);
         sums_copy();
     }
-    return true;
+}
+
+void samples_take(uint32_t number, uint64_t weight, const void *context)
+{
+    uint32_t id = samples_find(number, context);
+    if (id == 0)
+        samples_lost(weight);
+    else
+        samples_add(id, number, 1, weight * tasks_at(number)->period_ns);
 }
 
 void samples_lost(uint64_t weight)
@@ -177,6 +185,11 @@ void samples_reserve(void)
     stacks_reserve();
     table_reserve(&rows, config.heap_memory);
     row_of(STACK_OTHER, TASK_NONE); /* the last resort */
+    if (mirror_on()) {              /* so that handlers seldom need more */
+        mirror_row_make(SHEET_NODES, STACK_OTHER + 1);
+        mirror_row_make(SHEET_CPU_ROWS, 1);
+        mirror_row_make(SHEET_CPU_THREADS, 1);
+    }
     samples_copy();
 }
 

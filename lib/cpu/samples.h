@@ -17,9 +17,13 @@ struct cpu_row {
     uint64_t samples, ns;
 };
 
-/* In a handler: the thread of `task` was interrupted at `context`; `weight` expirations of its
- * clock. False, and counted as lost, if there was no way to take a sample. */
-bool samples_take(uint32_t number, uint64_t weight, const void *context);
+/* In a handler: the thread of task `number` was interrupted at `context`; `weight` expirations of
+ * its clock. Counted as lost if there was no way to take a sample. */
+void samples_take(uint32_t number, uint64_t weight, const void *context);
+/* The same in two steps: the row of what the thread is doing, 0 if there is no memory for it; and
+ * what is added to a row of the same thread. */
+uint32_t samples_find(uint32_t number, const void *context);
+void samples_add(uint32_t row, uint32_t number, uint64_t samples, uint64_t ns);
 /* Calls `each` for every stack and thread. `since_mark`: what came after the last mark only. */
 void samples_each(void (*each)(void *context, const struct cpu_row *row), void *context,
                   bool since_mark);

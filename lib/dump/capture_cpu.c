@@ -70,7 +70,7 @@ void capture_cpu(struct capture *capture)
     capture_record_begin(capture, RECORD_CPU, CAPTURE_TEXT_MAX + CAPTURE_ENTRY_MAX);
     capture_put(capture, about.runs ? CPU_RUNNING : 0);
     capture_put(capture, about.rate);
-    capture_put(capture, 0); /* the clock: CPU time */
+    capture_put(capture, about.wall);
     capture_put_text(capture, about.source);
     capture_put(capture, about.first_ms);
     capture_put(capture, about.on_ns);

@@ -86,6 +86,7 @@ static const char dropped[] =
     X(NOT_SAMPLED, "[not sampled]")       \
     X(SAMPLES, "samples")                 \
     X(CPU, "cpu")                         \
+    X(WALL, "wall")                       \
     X(NANOSECONDS, "nanoseconds")         \
     X(DROPPED, dropped)
 #define X(name, text) STRING_##name,
@@ -104,7 +105,8 @@ static const struct type {
         {STRING_PEAK_OBJECTS, STRING_COUNT},    {STRING_PEAK_SPACE, STRING_BYTES},
         {STRING_ALLOC_REQUESTED, STRING_BYTES}, {STRING_INUSE_REQUESTED, STRING_BYTES},
 },
-  cpu_types[] = {{STRING_SAMPLES, STRING_COUNT}, {STRING_CPU, STRING_NANOSECONDS}};
+  cpu_types[] = {{STRING_SAMPLES, STRING_COUNT}, {STRING_CPU, STRING_NANOSECONDS}},
+  wall_types[] = {{STRING_SAMPLES, STRING_COUNT}, {STRING_WALL, STRING_NANOSECONDS}};
 
 /* Limits of the memory for a dump: the kernel allows 65,530 mappings by default; 4 million
  * addresses are 64 MiB. */
@@ -427,14 +429,15 @@ static void send_cpu_head(struct writer *writer)
     struct proto *message = &writer->message;
     struct cpu_about about;
     cpu_about(&about);
-    send_types(writer, cpu_types, COUNT_OF(cpu_types));
-    send_type(writer, PROFILE_PERIOD_TYPE, STRING_CPU, STRING_NANOSECONDS);
+    unsigned time = about.wall ? STRING_WALL : STRING_CPU;
+    send_types(writer, about.wall ? wall_types : cpu_types, COUNT_OF(cpu_types));
+    send_type(writer, PROFILE_PERIOD_TYPE, time, STRING_NANOSECONDS);
     print_start(&print, text, sizeof text);
     print_format(&print, "%s, %u Hz, %lu expirations lost", about.source, about.rate, about.lost);
     proto_number(message, PROFILE_PERIOD, 1000000000 / about.rate);
     proto_number(message, PROFILE_TIME, os_wall_ns() - about.on_ns);
     proto_number(message, PROFILE_DURATION, about.on_ns);
-    proto_number(message, PROFILE_DEFAULT_TYPE, STRING_CPU);
+    proto_number(message, PROFILE_DEFAULT_TYPE, time);
     proto_number(message, PROFILE_COMMENT, send_comment(writer, print_string(&print)));
     proto_send(message, writer->sink, 0);
 }

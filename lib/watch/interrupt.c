@@ -100,6 +100,24 @@ bool interrupt_wait_again(struct interrupt_wait *wait)
     return ours;
 }
 
+/* Whether a signal of the program's is to come as soon as the mask is what it was. */
+static bool others_pending(uint64_t mask)
+{
+    for (uint64_t left = os_signals_pending() & ~mask; left != 0; left &= left - 1)
+        if (!interrupt_is_open(__builtin_ctzll(left) + 1))
+            return true;
+    return false;
+}
+
+bool interrupt_wait_anew(struct interrupt_wait *wait)
+{
+    if (!interrupt_wait_again(wait) || others_pending(wait->mask))
+        return false;
+    wait->blocked = false;
+    os_signals_set(wait->mask, NULL);
+    return true;
+}
+
 void interrupt_wait_end(struct interrupt_wait *wait)
 {
     waiting = wait->outer;

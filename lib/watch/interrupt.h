@@ -51,6 +51,10 @@ void interrupt_expect(bool frequent);
 /* Whether the call, which failed with EINTR, was cut short by us alone. */
 bool interrupt_wait_again(struct interrupt_wait *wait);
 void interrupt_wait_end(struct interrupt_wait *wait);
+/* For calls that let no signals through while they wait: the same as `interrupt_wait_again`, and
+ * signals are let through before the call is made again. False, too, if one of the program's has
+ * come. */
+bool interrupt_wait_anew(struct interrupt_wait *wait);
 
 /* The value that the timer of a clock, or a call of ours, sends: a number (of a task, of a place),
  * and what tells it from others. */

@@ -134,6 +134,18 @@ static void behind_note(uint32_t id)
         ;
 }
 
+void stacks_catch_up(void)
+{
+    if (likely(load_relaxed(&behind) == 0))
+        return;
+    uint32_t id = __atomic_exchange_n(&behind, 0, __ATOMIC_ACQ_REL), end = stacks_count();
+    for (; id != 0 && id < end; id++)
+        if (!node_copy(id, mirror_row_try)) {
+            behind_note(id);
+            return;
+        }
+}
+
 INLINE uint32_t child_of(uint32_t caller, uintptr_t pc, adder *table)
 {
     static struct node root; /* of STACK_NONE */

@@ -23,6 +23,8 @@ uint32_t stacks_add(struct walk *walk);
 uint32_t stacks_add_now(struct walk *walk);
 /* Memory for stacks to come, if it can be had now: makes a refusal of `stacks_add_now` rare. */
 void stacks_reserve(void);
+/* With `mirror_on`, in a signal handler: what could not be copied to the recorder file before. */
+void stacks_catch_up(void);
 /* Writes the frames of a stack, leaf first, up to `most`; returns the number of frames. */
 unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most);
 /* One node. False if no node has that number. */

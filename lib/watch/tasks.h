@@ -43,6 +43,10 @@ struct task {
     uint64_t from_ns;   /* what its CPU clock showed when the timer was set */
     uint64_t used_ns;   /* CPU time while it was profiled, up to from_ns */
     uint64_t told_ns;   /* of it: what expirations since from_ns stand for */
+    /* Where all time counts (lib/cpu/wall.c): at its last sample. */
+    uint64_t wall_ns, wall_cpu_ns, wall_preempted;
+    uint32_t wall_row;  /* what was found */
+    uint32_t wall_slow; /* its timer's period is this many times that of the profile */
 };
 
 /* The row of a number that was handed out. */

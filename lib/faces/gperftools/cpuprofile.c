@@ -74,8 +74,8 @@ bool cpuprofile_start(const char *path, int (*filter)(void *argument), void *arg
     if (lock_held != 0 || !init_done() || path == NULL || strlen(path) >= CONFIG_PATH_SIZE ||
         !__atomic_compare_exchange_n(&running, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
-    struct cpu_wish wish = {frequency(), (int)number("CPUPROFILE_TIMER_SIGNAL", 0), filter,
-                            argument};
+    struct cpu_wish wish = {frequency(), (int)number("CPUPROFILE_TIMER_SIGNAL", 0),
+                            environment_get("CPUPROFILE_REALTIME") != NULL, filter, argument};
     int error = dump_try(path);
     if (error == 0 && (error = cpu_start(CPU_GPERFTOOLS, &wish)) == EBUSY)
         say("Disabling profiler because signal %d handler is already in use.\n", wish.signal);
