@@ -5,6 +5,7 @@ function __memoir_option
     printf 'heap.depth=\tframes of a stack that are kept, counted from the one that allocates\n'
     printf 'heap.memory=\tlimit of the memory for stacks and their counts\n'
     printf 'cpu=%s\tsample where the program spends CPU time, from its start\n' on off
+    printf 'cpu.clock=%s\twhat the profile counts: CPU time, or all time, waiting included\n' cpu wall
     printf 'cpu.rate=\tsamples for each second of a thread'\''s CPU time\n'
     printf 'dump.prefix=\twhere dumps go and how their names begin; the program'\''s name here if empty\n'
     printf 'dump.format=%s\tthe format of dumps\n' memoir pprof jemalloc gperftools
@@ -125,6 +126,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record ever
 complete -c memoir -n '__fish_seen_subcommand_from run' -l guard -d 'guard every block: overflows and uses after free are reported; the option guard'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l cpu -d 'also record CPU time; the option cpu'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l wall -d 'also record all time of threads, waiting included; the option cpu.clock'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate-hz -d 'samples for each second of CPU time (100), 1 to 10000; the option cpu.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n); default 3' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'print nothing; without --output, record nothing either'
@@ -167,6 +169,7 @@ complete -c memoir -n '__fish_seen_subcommand_from doctor' -l system -d 'the ker
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'format of a dump; default by the ending of FILE: .memoir, .pb.gz or .heap' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l json -d 'as JSON, schema memoir.ctl/1'
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l duration -d 'how long (-d), 10s' -x
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l wall -d 'all time, waiting included, instead of CPU time'
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rate-hz -d 'samples for each second, 1 to 10000' -x
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l output -d 'the file (-o), which must not exist yet' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rows -d 'show so many functions (-n)' -x
