@@ -207,6 +207,7 @@ bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid
         else if (signal == SIGTSTP)
             kill(getpid(), SIGSTOP);
     }
+    ends_take(child); /* of one that ended since the last time */
     if (announced)
         child->time_ms = now_ms() - child->start_ms;
     return true;
