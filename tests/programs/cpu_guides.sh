@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# not-emulated
+# not-emulated run-serial
 #
 # The CPU profiler by the commands that guides for gperftools teach, to the letter, with memoir's
 # libraries, headers and commands in the place of gperftools': linked with -lprofiler and with

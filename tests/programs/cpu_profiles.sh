@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# not-emulated
+# not-emulated run-serial
 # gperftools' CPU profiler as its guides use it: CPUPROFILE and its relatives, ProfilerStart. What the
 # profile says is what the program knows of itself, by function, thread and kind of time; google-pprof
 # reads it.

@@ -77,7 +77,7 @@ done <lines
 [ "$(grep -c UNSERVED lines)" -gt 20 ] || fail "the table has few rows"
 
 # Variables of one row share a line; mimalloc's are found in either case, as there.
-said TCMALLOC_ONE=x TCMALLOC_TWO=5 CPUPROFILE_REALTIME=1
+said TCMALLOC_ONE=x TCMALLOC_TWO=5 TCMALLOC_SKIP_MMAP=1
 lines 2 "three variables of two rows"
 grep -q '^memoir: TCMALLOC_ONE, TCMALLOC_TWO: \|^memoir: TCMALLOC_TWO, TCMALLOC_ONE: ' said ||
     fail "two variables of a row do not share its line: $(cat said)"
@@ -98,16 +98,16 @@ lines 1 "200 variables of a row"
 grep -q 'TCMALLOC_NUMBER_8 and 192 more: not served: memoir has' said || fail "200 variables: $(cat said)"
 said MEMOIR_TOLD="$(head -c 100000 /dev/zero | tr '\0' A)" TCMALLOC_ONE=x
 lines 1 "a long MEMOIR_TOLD"
-said MEMOIR_TOLD=CPUPROFILE_REALTIME,TCMALLOC_ONE TCMALLOC_ONE=x
+said MEMOIR_TOLD=TCMALLOC_SKIP_MMAP,TCMALLOC_ONE TCMALLOC_ONE=x
 lines 0 "told before"
 said MEMOIR_TOLD=TCMALLOC_TWO TCMALLOC_ONE=x
 lines 1 "another one told before"
 
 # A process that spoke answers for those that it starts; what is new there is still said.
-TCMALLOC_ONE=x LD_PRELOAD=$MEMOIR_LIB sh -c './tiny; ./tiny; CPUPROFILE_REALTIME=1 ./tiny; ./tiny' 2>err
+TCMALLOC_ONE=x LD_PRELOAD=$MEMOIR_LIB sh -c './tiny; ./tiny; TCMALLOC_SKIP_MMAP=1 ./tiny; ./tiny' 2>err
 grep '^memoir:' err >said
 lines 2 "a shell and its programs"
-[ "$(grep -c CPUPROFILE_REALTIME said)" -eq 1 ] || fail "a variable that a program got later: $(cat said)"
+[ "$(grep -c TCMALLOC_SKIP_MMAP said)" -eq 1 ] || fail "a variable that a program got later: $(cat said)"
 [ "$("$MEMOIR_TOOL" run --no-summary --lib "$MEMOIR_LIB" env TCMALLOC_ONE=x ./tiny 2>&1 | grep -c TCMALLOC_ONE)" -eq 1 ] ||
     fail "memoir run and the library both speak, or none"
 TCMALLOC_ONE=x LD_PRELOAD=$MEMOIR_LIB env >out 2>err

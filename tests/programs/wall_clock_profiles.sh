@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# not-emulated
+# not-emulated run-serial
 # A profile of all time: threads that wait are seen, with what they wait in, for as long as the program
 # itself says that they did. Waits are not cut short. By `memoir run --wall`, `memoir cpu PID --wall`,
 # CPUPROFILE_REALTIME and the option cpu.clock; after kill -9, too.
