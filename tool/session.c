@@ -460,12 +460,6 @@ static struct style style_of(const struct request *request)
     return style;
 }
 
-static bool ends_in(const char *text, const char *ending)
-{
-    size_t length = strlen(text), of = strlen(ending);
-    return length > of && strcmp(text + length - of, ending) == 0;
-}
-
 bool request_open(struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
@@ -474,9 +468,9 @@ bool request_open(struct request *request, struct error *error)
     if (output && strcmp(output, "-") == 0)
         output = NULL;
     *style = style_of(request);
-    if (output && ends_in(output, ".json"))
+    if (output && name_ends_in(output, ".json"))
         style->format = STYLE_JSON;
-    else if (output && ends_in(output, ".csv"))
+    else if (output && name_ends_in(output, ".csv"))
         style->format = STYLE_CSV;
     if (style->format == STYLE_CSV && !commands_answer(arguments->command->verb)->table) {
         error_set(error, ERROR_USAGE, "%s does not print a table, so there is no CSV",

@@ -52,12 +52,6 @@ bool verb_cpu(const struct arguments *arguments, struct error *error)
     return ok && top_show(&sampling);
 }
 
-static bool ends_in(const char *text, const char *ending)
-{
-    size_t length = strlen(text), of = strlen(ending);
-    return length > of && strcmp(text + length - of, ending) == 0;
-}
-
 /* "server-20261117-013000-4242-cpu.memoir", in this folder. */
 static void path_make(struct sampling *sampling)
 {
@@ -94,11 +88,11 @@ static bool flags_read(struct sampling *sampling)
     if (rate && (strtoul(rate, NULL, 10) < 1 || strtoul(rate, NULL, 10) > 10000))
         return error_set(error, ERROR_USAGE, "--rate-hz can't be '%s'; accepted: 1 to 10000", rate);
     sampling->format = "memoir";
-    if (output && (ends_in(output, ".pb.gz") || ends_in(output, ".pb")))
+    if (output && (name_ends_in(output, ".pb.gz") || name_ends_in(output, ".pb")))
         sampling->format = "pprof";
-    else if (output && ends_in(output, ".prof"))
+    else if (output && name_ends_in(output, ".prof"))
         sampling->format = "gperftools";
-    else if (output && !ends_in(output, ".memoir")) {
+    else if (output && !name_ends_in(output, ".memoir")) {
         error_set(error, ERROR_USAGE, "%s: the samples are written as .memoir, .pb.gz or .prof",
                   output);
         return error_hint(error,
@@ -121,30 +115,25 @@ static bool ask(const struct sampling *sampling, const char *line, int fd, char 
     return ok;
 }
 
-/* The value of "key:value" in an answer, or "". */
-static void fact_find(const char *answer, const char *key, char *value, size_t size)
+static bool fact_is(const char *answer, const char *key, const char *value)
 {
-    size_t length = strlen(key);
-    value[0] = '\0';
-    for (const char *line = answer; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-        if (strncmp(line, key, length) == 0 && line[length] == ':')
-            snprintf(value, size, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
+    const char *fact = attach_fact(answer, key);
+    size_t length = strlen(value);
+    return fact != NULL && strcspn(fact, "\n") == length && strncmp(fact, value, length) == 0;
 }
 
 static bool sampling_begin(struct sampling *sampling)
 {
     const char *rate = arguments_value(sampling->arguments, FLAG_RATE_HZ);
-    char *answer = NULL, state[8], line[ATTACH_LINE_MAX];
+    char *answer = NULL, line[ATTACH_LINE_MAX];
     if (!ask(sampling, "cpu", -1, &answer)) {
         if (strstr(sampling->error->text, "no verb"))
             return error_hint(sampling->error, "its libmemoir.so has no CPU profiler: start it "
                                                "with a newer one");
         return false;
     }
-    fact_find(answer, "cpu", state, sizeof state);
-    sampling->before = strcmp(state, "on") == 0;
-    fact_find(answer, "cpu.clock", state, sizeof state);
-    sampling->wall = sampling->before ? strcmp(state, "wall") == 0
+    sampling->before = fact_is(answer, "cpu", "on");
+    sampling->wall = sampling->before ? fact_is(answer, "cpu.clock", "wall")
                                       : arguments_value(sampling->arguments, FLAG_WALL) != NULL;
     free(answer);
     if (sampling->before) {

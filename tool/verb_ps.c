@@ -36,7 +36,6 @@ struct row {
 static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool all,
                          struct error *error);
 static void row_fill(struct row *row, bool all);
-static bool fact_read(const char *text, const char *key, const char **value);
 static void rows_print(const struct row *rows, size_t count);
 static void rows_print_json(const struct row *rows, size_t count, size_t unseen);
 static void recordings_print(void);
@@ -121,17 +120,18 @@ static void row_fill(struct row *row, bool all)
         snprintf(row->reason, sizeof row->reason, "%s", refusal);
         return;
     }
-    if (fact_read(answer, "live_bytes:", &value))
+    if ((value = attach_fact(answer, "live_bytes")) != NULL)
         row->live_bytes = strtoull(value, NULL, 10);
-    row->off_s =
-        fact_read(answer, "profile.off_s:", &value) ? (int64_t)strtoull(value, NULL, 10) : -1;
+    value = attach_fact(answer, "profile.off_s");
+    row->off_s = value != NULL ? (int64_t)strtoull(value, NULL, 10) : -1;
     free(answer);
     if (!attach_ask(&row->process, "show", -1, &answer, &error))
         return;
-    row->sampling = fact_read(answer, "heap:", &value) && strncmp(value, "on\n", 3) == 0;
-    if (fact_read(answer, "capture:", &value))
+    value = attach_fact(answer, "heap");
+    row->sampling = value != NULL && strncmp(value, "on\n", 3) == 0;
+    if ((value = attach_fact(answer, "capture")) != NULL)
         snprintf(row->capture, sizeof row->capture, "%.*s", (int)strcspn(value, "\n"), value);
-    if (fact_read(answer, "heap.rate:", &value)) {
+    if ((value = attach_fact(answer, "heap.rate")) != NULL) {
         struct config options;
         config_defaults(&options);
         config_text(&options, value - strlen("heap.rate:"),
@@ -139,19 +139,6 @@ static void row_fill(struct row *row, bool all)
         row->rate = options.heap_rate;
     }
     free(answer);
-}
-
-/* The value behind a key at the start of a line. */
-static bool fact_read(const char *text, const char *key, const char **value)
-{
-    size_t length = strlen(key);
-    for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
-        if (strncmp(text, key, length) == 0) {
-            *value = text + length;
-            return true;
-        }
-    }
-    return false;
 }
 
 static const char *size_text(char text[SIZE_TEXT], uint64_t bytes)

@@ -68,14 +68,8 @@ static bool stats_ask(struct stats *stats, struct error *error)
 /* The number of a line "KEY:NUMBER" of the answer; 0 if there is none. */
 static int64_t answered(const struct stats *stats, const char *key)
 {
-    size_t length = strlen(key);
-    for (const char *line = stats->answer; line != NULL && *line != '\0';) {
-        if (strncmp(line, key, length) == 0 && line[length] == ':')
-            return strtoll(line + length + 1, NULL, 10);
-        line = strchr(line, '\n');
-        line = line == NULL ? NULL : line + 1;
-    }
-    return 0;
+    const char *fact = attach_fact(stats->answer, key);
+    return fact == NULL ? 0 : strtoll(fact, NULL, 10);
 }
 
 static void add(struct stats *stats, const char *key, const char *name, int64_t bytes,

@@ -411,6 +411,15 @@ static ssize_t packet_take(pid_t pid, int channel, void *buffer, size_t size)
     return ready > 0 ? recv(channel, buffer, size, 0) : -1;
 }
 
+const char *attach_fact(const char *answer, const char *key)
+{
+    size_t length = strlen(key);
+    for (; *answer; answer += strcspn(answer, "\n"), answer += *answer == '\n')
+        if (strncmp(answer, key, length) == 0 && answer[length] == ':')
+            return answer + length + 1;
+    return NULL;
+}
+
 void attach_sweep(void)
 {
     for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {

@@ -17,6 +17,9 @@ const char *attach_refusal(const struct process *process);
 bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
                 struct error *error);
 
+/* What stands behind `KEY:` in a line of such an answer, up to its end; NULL: no such line. */
+const char *attach_fact(const char *answer, const char *key);
+
 /* Removes this user's sockets without a listener: their processes were killed. */
 void attach_sweep(void);
 

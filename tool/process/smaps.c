@@ -43,9 +43,6 @@ bool smaps_read(struct smaps *smaps, pid_t pid)
         if (sscanf(line, "Rss: %" SCNu64 " kB", &kib) == 1) {
             smaps->bytes[mapping.kind] += kib << 10;
             smaps->all += kib << 10;
-        } else if (sscanf(line, "Shared_Clean: %" SCNu64 " kB", &kib) == 1 ||
-                   sscanf(line, "Shared_Dirty: %" SCNu64 " kB", &kib) == 1) {
-            smaps->others += kib << 10;
         }
     }
     bool whole = ferror(file) == 0 && errno == 0;

@@ -18,7 +18,6 @@ enum smaps_kind {
 struct smaps {
     uint64_t bytes[SMAPS_KINDS];
     uint64_t all;    /* their sum */
-    uint64_t others; /* of it, pages that other processes have, too */
 };
 
 /* False: errno tells why it can't be read. */

@@ -24,6 +24,12 @@ const char *name_base(const char *path)
     return slash && slash[1] != '\0' ? slash + 1 : path;
 }
 
+bool name_ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), of = strlen(ending);
+    return length > of && strcmp(text + length - of, ending) == 0;
+}
+
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;

@@ -15,6 +15,8 @@
 /* The last part of a path: what is behind its last slash; all of it if nothing is. */
 const char *name_base(const char *path);
 
+/* Whether it ends in `ending` and is more than that. */
+bool name_ends_in(const char *text, const char *ending);
 /* The place behind `at` in `name`, past a pair of brackets with its contents, an operator's name,
  * or one byte. The end of the name, if a bracket at `at` is never closed. */
 const char *name_skip(const char *name, const char *at);

@@ -11,6 +11,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "tool/terminal/name.h"
+
 enum { ROOM = 1 << 16, GZIP_BITS = 16 + MAX_WBITS, MEMORY_LEVEL = 8 };
 
 static const char gzip_ending[] = ".gz", zstd_ending[] = ".zst";
@@ -22,7 +24,6 @@ struct pack {
     unsigned char out[ROOM];
 };
 
-static bool ends_in(const char *path, const char *ending);
 static ssize_t cookie_write(void *cookie, const char *bytes, size_t size);
 static bool pack_bytes(struct pack *pack, const char *bytes, size_t size, bool end);
 static bool zstd_bytes(struct pack *pack, const char *bytes, size_t size, bool end);
@@ -31,15 +32,9 @@ static int cookie_close(void *cookie);
 
 size_t pack_stem(const char *path)
 {
-    if (ends_in(path, gzip_ending))
+    if (name_ends_in(path, gzip_ending))
         return strlen(path) - strlen(gzip_ending);
-    return strlen(path) - (ends_in(path, zstd_ending) ? strlen(zstd_ending) : 0);
-}
-
-static bool ends_in(const char *path, const char *ending)
-{
-    size_t length = strlen(path), of = strlen(ending);
-    return length > of && strcmp(path + length - of, ending) == 0;
+    return strlen(path) - (name_ends_in(path, zstd_ending) ? strlen(zstd_ending) : 0);
 }
 
 FILE *pack_open(FILE *to, const char *path)
@@ -50,7 +45,7 @@ FILE *pack_open(FILE *to, const char *path)
         return NULL;
     pack->to = to;
     bool ready;
-    if (ends_in(path, zstd_ending))
+    if (name_ends_in(path, zstd_ending))
         ready = (pack->zstd = ZSTD_createCStream()) != NULL;
     else
         ready = deflateInit2(&pack->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS,
