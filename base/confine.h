@@ -2,8 +2,9 @@
 /*
  * System calls for which the program's seccomp filter would end the process. An installed filter
  * can't be queried, and trying a call would be deadly; so a filter is judged before it is
- * installed, by running it on the calls that we make (lib/api/sandbox.c). From then on, whatever
- * needs a deadly call is not done. Filters that refuse with an errno value deny nothing here.
+ * installed, by running it on the calls that we make (lib/process/sandbox.c). From then on,
+ * whatever needs a deadly call is not done. Filters that refuse with an errno value deny nothing
+ * here.
  *
  * Calls that the allocator can't do without (mmap, futex, getpid and so on) are not judged.
  */

@@ -66,13 +66,14 @@ foreach(row IN LISTS rows)
 endforeach()
 
 # libprofiler.so: gperftools' CPU profiler alone, for programs that keep their own malloc. It is linked from
-# the rooms below lib/api, none of which defines malloc, two files of lib/api that do not either, and keeps
+# the rooms below lib/api, none of which defines malloc, a file of it that does not either, and keeps
 # only what the profiler's functions reach (--gc-sections).
 add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profiler_alone.c
     $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
     $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard>
     $<TARGET_OBJECTS:memoir_dump>
-    $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/environment|api/sleep|api/thread_start>
+    $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/environment|process/next|process/sleep>
+    $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/thread_start>
     $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler|gperftools/cpuprofile>)
 target_compile_options(memoir_profiler PRIVATE ${MEMOIR_LIBRARY_FLAGS})
 target_compile_definitions(memoir_profiler PRIVATE FACE=gperftools MODE=cpu SONAME="libprofiler.so.0")

@@ -4,7 +4,7 @@
 set(library_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc>
     $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu>
     $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard> $<TARGET_OBJECTS:memoir_dump>
-    $<TARGET_OBJECTS:memoir_api> $<TARGET_OBJECTS:memoir_faces>)
+    $<TARGET_OBJECTS:memoir_process> $<TARGET_OBJECTS:memoir_api> $<TARGET_OBJECTS:memoir_faces>)
 
 # The shared library: libc alone (--no-undefined), never unloaded (nodelete).
 add_library(memoir_shared SHARED ${library_objects})
@@ -28,7 +28,7 @@ target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_I
 
 # deepbind.c wraps dlopen, disposition.c sigaction, sandbox.c prctl, privilege.c setuid, sleep.c poll and thread_start.c pthread_create, which a static program must get
 # from its own libc; profiler.c stands before libprofiler, whose archive has the same names.
-set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|api/sandbox|api/privilege|api/sleep|api/thread_start|gperftools/profiler>")
+set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|process/sandbox|process/privilege|process/sleep|api/thread_start|gperftools/profiler>")
 
 # The archive: one relocatable object in which only the exported names are left global, so that
 # our short internal names (span_new, lock) can not meet a program's; and a second one with the

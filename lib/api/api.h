@@ -2,7 +2,7 @@
 /*
  * The door of lib/api, for the faces of other allocators (lib/faces): malloc's own entry points and
  * what they consist of (hot.h, cold.h, libc.h), control of the library (control.h), and what is
- * known about the process (environment.h, foreign.h, deepbind.h, young.h).
+ * known about the process (lib/process, foreign.h, deepbind.h, young.h).
  */
 #ifndef API_API_H
 #define API_API_H
@@ -10,7 +10,6 @@
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
 #include "lib/api/deepbind.h"
-#include "lib/api/environment.h"
 #include "lib/api/faces.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hooks.h"
@@ -21,7 +20,7 @@
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
 #include "lib/api/owned.h"
-#include "lib/api/twin.h"
 #include "lib/api/young.h"
+#include "lib/process/process.h"
 
 #endif

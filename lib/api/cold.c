@@ -10,9 +10,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/abandoned.h"
-#include "lib/api/attach.h"
 #include "lib/api/cold_inside.h"
-#include "lib/api/ending.h"
 #include "lib/api/hooks.h"
 #include "lib/api/init.h"
 #include "lib/api/young.h"
@@ -21,6 +19,7 @@
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 #include "lib/leak/leak.h"
+#include "lib/process/process.h"
 
 enum { TICK_EVERY = 16, COUNT_EVERY = 1024 };
 

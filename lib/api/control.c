@@ -15,11 +15,11 @@
 #include "base/print.h"
 #include "base/recorder_file.h"
 #include "lib/api/cold.h"
-#include "lib/api/ending.h"
 #include "lib/api/init.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
+#include "lib/process/process.h"
 
 struct dump_style control_memoir = {.names = DUMP_NAMES_MEMOIR, .format = FORMAT_CAPTURE};
 struct dump_style control_jemalloc = {

@@ -29,17 +29,13 @@
 #include "lib/api/libc.h"
 #include "lib/api/young.h"
 #include "lib/dump/dump.h"
+#include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
 static void *(*next_dlopen(void))(const char *, int)
 {
-    static void *(*next)(const char *, int);
-    void *(*found)(const char *, int) = load_relaxed(&next);
-    if (found == NULL) {
-        found = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-        store_relaxed(&next, found);
-    }
-    return found;
+    static void *known;
+    return (void *(*)(const char *, int))next_of(&known, "dlopen");
 }
 
 /* Reading the list of loaded objects takes a lock of the loader that glibc does not open in a
@@ -54,12 +50,8 @@ static void look(void)
 
 EXPORT int dlclose(void *handle)
 {
-    static int (*next)(void *);
-    int (*found)(void *) = load_relaxed(&next);
-    if (found == NULL) {
-        found = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
-        store_relaxed(&next, found);
-    }
+    static void *known;
+    int (*found)(void *) = (int (*)(void *))next_of(&known, "dlclose");
     look();
     int result = found(handle);
     look();
@@ -211,7 +203,7 @@ bool deepbind_apply(struct binding *rows, size_t count)
 {
     struct wanted wanted = {rows, count};
     for (size_t i = 0; i < count; i++)
-        rows[i].libcs = dlsym(RTLD_NEXT, rows[i].name);
+        rows[i].libcs = next_find(rows[i].name);
     dl_iterate_phdr(object_visit, &wanted);
     return true;
 }

@@ -15,6 +15,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/libc.h"
+#include "lib/process/process.h"
 
 /* Absent in static programs, where there is no other allocator. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
@@ -95,9 +96,7 @@ static bool looks_like_glibc(uintptr_t p)
 /* libc's function behind ours, for a block of libc. */
 static void *libc_function(const void *p, const char *name)
 {
-    if (dlsym == NULL || !looks_like_glibc((uintptr_t)p))
-        return NULL;
-    return dlsym(RTLD_NEXT, name);
+    return looks_like_glibc((uintptr_t)p) ? next_find(name) : NULL;
 }
 
 bool foreign_free(void *p)

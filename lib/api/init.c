@@ -17,18 +17,16 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
-#include "lib/api/attach.h"
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
-#include "lib/api/ending.h"
 #include "lib/api/faces.h"
 #include "lib/api/leaks.h"
 #include "lib/api/stats.h"
-#include "lib/api/twin.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
+#include "lib/process/process.h"
 
 extern const char *memoir_conf __attribute__((weak));
 
@@ -132,7 +130,7 @@ __attribute__((constructor(101))) static void come_up(void)
 {
     os_tid_learn();
     if (init_done() && !twin_is_in_charge()) {
-        attach_init();
+        attach_init(&(struct attach_commands){control_command, control_keeps_file});
         ending_apply();
         guard_faults();
         control_cpu_init();

@@ -6,7 +6,6 @@
  * archive, for there is no way to libc's function behind ours; threads of static programs are
  * found by looking (lib/watch/tasks.h).
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/compiler.h"
 #include "lib/api/init.h"
 #include "lib/cpu/cpu.h"
+#include "lib/process/process.h"
 
 typedef int creator(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -33,13 +33,8 @@ static void *begin(void *argument)
 
 static creator *next(void)
 {
-    static creator *known;
-    creator *found = load_relaxed(&known);
-    if (unlikely(found == NULL)) {
-        found = (creator *)dlsym(RTLD_NEXT, "pthread_create");
-        store_relaxed(&known, found);
-    }
-    return found;
+    static void *known;
+    return (creator *)next_of(&known, "pthread_create");
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,

@@ -3,7 +3,7 @@
  * SIGSEGV while blocks are guarded. A fault in the region of guarded blocks is reported; then the
  * program's own handler gets it, or the program dies by the same signal, in the faulting
  * instruction. All other faults pass through. What the program sets by sigaction and its relatives
- * is kept here (lib/api/disposition.c), and the kernel keeps our handler.
+ * is kept here (lib/process/disposition.c), and the kernel keeps our handler.
  */
 #ifndef GUARD_FAULT_H
 #define GUARD_FAULT_H

@@ -31,10 +31,10 @@ void interrupt_close(int signal);
 
 /*
  * System calls that wait and that the kernel does not begin again after a handler, whatever flags
- * that has: poll, nanosleep and others. Their wrappers (lib/api/sleep.c) tell that the thread is in
- * such a call. If our signal cuts it short, the handler leaves all signals blocked, so that none of
- * the program's is lost; the wrapper begins again with a call that lets them through while it waits
- * (ppoll and others take `mask`), and in the end `interrupt_wait_end` puts the mask back.
+ * that has: poll, nanosleep and others. Their wrappers (lib/process/sleep.c) tell that the thread
+ * is in such a call. If our signal cuts it short, the handler leaves all signals blocked, so that
+ * none of the program's is lost; the wrapper begins again with a call that lets them through while
+ * it waits (ppoll and others take `mask`), and in the end `interrupt_wait_end` puts the mask back.
  */
 struct interrupt_wait {
     uintptr_t check; /* the struct is still what it was: no jump has left its frame */

@@ -4,7 +4,6 @@
  * Those for mmap, munmap, mremap and sbrk are kept and never called, as in gperftools since 2.17,
  * unless gperftools' own library is in the process.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,12 +13,10 @@
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "lib/api/api.h"
+#include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
 typedef void hook(void);
-
-/* Absent in static programs. */
-extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 
 /* The last place is that of MallocHook_Set..., the others are those of MallocHook_Add... */
 enum { ADDED_MOST = HOOKS_MOST - 1, SET_AT = ADDED_MOST };
@@ -134,7 +131,7 @@ static hook *set(hook **places, hook *now)
  * in its lists, which it must be able to remove; and its mmap calls those for mmap. */
 static void *theirs(const char *name)
 {
-    return dlsym == NULL ? NULL : dlsym(RTLD_NEXT, name);
+    return next_find(name);
 }
 
 int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip_count);

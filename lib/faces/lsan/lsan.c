@@ -6,7 +6,6 @@
  */
 #include "lib/faces/lsan/lsan.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,11 +17,10 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/heap/observer.h"
+#include "lib/process/process.h"
 
 enum { LINE_SIZE = 1024, FILE_MAX = 1 << 20 };
 
-/* Absent in static programs, which have one of each function. */
-extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 /* The program may define these. */
 extern int __lsan_is_turned_off(void) __attribute__((weak));
 extern const char *__lsan_default_options(void) __attribute__((weak));
@@ -149,7 +147,7 @@ EXPORT void __lsan_unregister_root_region(const void *start, size_t size)
 /* The function of a real sanitizer, which comes after us; NULL: there is none. */
 static void *real(const char *name)
 {
-    return dlsym == NULL ? NULL : dlsym(RTLD_NEXT, name);
+    return next_find(name);
 }
 
 void lsan_say(const char *format, ...)

@@ -5,7 +5,6 @@
  */
 #include "lib/faces/mimalloc/mimalloc.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,13 +12,13 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
 typedef void deferred_function(bool force, unsigned long long beat, void *arg);
 
 /* libmimalloc.so.2 or libmimalloc.so.3 (packaging/names); NULL where neither is in the process. */
 extern const char memoir_face_mimalloc[] __attribute__((weak));
-extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 extern int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *data)
     __attribute__((weak));
 
@@ -116,9 +115,9 @@ FUNCTION(void, mi_collect_reduce, (size_t target))
 FUNCTION(void, mi_process_init, (void))
 {
     init_done();
-    if (release_of_theirs() == 0 || dlsym == NULL)
+    if (release_of_theirs() == 0)
         return;
-    void (*next)(void) = (void (*)(void))dlsym(RTLD_NEXT, "mi_process_init");
+    void (*next)(void) = (void (*)(void))next_find("mi_process_init");
     if (next != NULL)
         next();
 }

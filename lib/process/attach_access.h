@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which clients may ask the helper of lib/api/attach.h. The process itself decides, at each
+ * Which clients may ask the helper of lib/process/attach.h. The process itself decides, at each
  * request, and is as strict as the kernel is about debuggers: root may ask; the process's own user
  * may only if the kernel would let that user debug the process. So a daemon that gave up root and a
  * program that is not dumpable, or has capabilities or a group that its user lacks, answer root
@@ -8,8 +8,8 @@
  *
  * In the helper's threads only: their ids are compared with those of the program.
  */
-#ifndef API_ATTACH_ACCESS_H
-#define API_ATTACH_ACCESS_H
+#ifndef PROCESS_ATTACH_ACCESS_H
+#define PROCESS_ATTACH_ACCESS_H
 
 #include <stdbool.h>
 

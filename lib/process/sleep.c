@@ -10,7 +10,6 @@
  * is not covered.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -24,6 +23,7 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
+#include "lib/process/next.h"
 #include "lib/watch/watch.h"
 
 enum { NS = 1000000000 };
@@ -46,16 +46,6 @@ static struct {
 } next;
 
 #define NEXT(name) ((__typeof__(next.name))next_of((void **)&next.name, #name))
-
-static void *next_of(void **cached, const char *name)
-{
-    void *found = load_relaxed(cached);
-    if (unlikely(found == NULL)) {
-        found = dlsym(RTLD_NEXT, name);
-        store_relaxed(cached, found);
-    }
-    return found;
-}
 
 __attribute__((constructor(102))) static void look_up(void)
 {

@@ -20,10 +20,10 @@
 #include "base/confine.h"
 #include "base/message.h"
 #include "base/os.h"
-#include "lib/api/attach.h"
-#include "lib/api/ending.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
+#include "lib/process/attach.h"
+#include "lib/process/ending.h"
 
 static const char notice[] =
     "memoir: the program sets a seccomp filter that would end it where memoir writes files: the "
@@ -71,7 +71,7 @@ static void come_back(uint32_t denied)
 {
     __atomic_fetch_and(&confine_denied, ~denied, __ATOMIC_ACQ_REL);
     if (denied & CONFINE_CONTROL)
-        attach_init();
+        attach_open();
     ending_apply();
 }
 

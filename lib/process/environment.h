@@ -3,8 +3,8 @@
  * Variables of the environment that the process was started with, even before libc knows it.
  * Nothing in setuid programs: there the environment may be an attacker's.
  */
-#ifndef API_ENVIRONMENT_H
-#define API_ENVIRONMENT_H
+#ifndef PROCESS_ENVIRONMENT_H
+#define PROCESS_ENVIRONMENT_H
 
 /* The value, or NULL if the variable is not set. It stays valid. */
 const char *environment_get(const char *name);

@@ -7,7 +7,6 @@
  * libc's functions behind ours.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "lib/dump/dump.h"
+#include "lib/process/next.h"
 
 #define NEXT(name) ((__typeof__(&name))next(#name))
 
@@ -46,7 +46,7 @@ static void *next(const char *name)
     int kept = errno;
     if (!os_shares_memory())
         dump_before_leaving();
-    void *found = dlsym(RTLD_NEXT, name);
+    void *found = next_find(name);
     errno = kept;
     return found;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/ending.h. The handler may have interrupted anything. If its thread is inside the
+ * See lib/process/ending.h. The handler may have interrupted anything. If its thread is inside the
  * allocator, it returns, because the snapshot may need a lock of that thread; the program continues
  * while the snapshot is written. Otherwise the thread stays in the handler, so that no code after a
  * raise() is reached.
  */
-#include "lib/api/ending.h"
+#include "lib/process/ending.h"
 
 #include "base/compiler.h"
 #include "base/config.h"
@@ -15,8 +15,8 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/print.h"
-#include "lib/api/disposition.h"
 #include "lib/dump/dump.h"
+#include "lib/process/disposition.h"
 #include "lib/watch/watch.h"
 
 enum {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/disposition.h. Not in the static archive, where libc's functions behind ours can't be
- * reached. The wrappers may be called in signal handlers and after vfork, so libc's functions are
- * looked up early.
+ * See lib/process/disposition.h. Not in the static archive, where libc's functions behind ours
+ * can't be reached. The wrappers may be called in signal handlers and after vfork, so libc's
+ * functions are looked up early.
  */
 #define _GNU_SOURCE
-#include "lib/api/disposition.h"
+#include "lib/process/disposition.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,8 +18,9 @@
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/os.h"
-#include "lib/api/ending.h"
 #include "lib/guard/guard.h"
+#include "lib/process/ending.h"
+#include "lib/process/next.h"
 
 typedef void handler(int number);
 typedef handler *setter(int number, handler *value);
@@ -71,16 +72,6 @@ static void set_take(sigset_t *set, int number)
     memcpy(&mask, set, sizeof mask);
     mask &= ~(UINT64_C(1) << (number - 1));
     memcpy(set, &mask, sizeof mask);
-}
-
-static void *next_of(void **cached, const char *name)
-{
-    void *found = load_relaxed(cached);
-    if (unlikely(found == NULL)) {
-        found = dlsym(RTLD_NEXT, name);
-        store_relaxed(cached, found);
-    }
-    return found;
 }
 
 static int set(int number, const struct sigaction *action, struct sigaction *before)

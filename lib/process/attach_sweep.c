@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/attach_sweep.h. A socket is removed if its process does not exist and it has no
+ * See lib/process/attach_sweep.h. A socket is removed if its process does not exist and it has no
  * listener: in a folder that containers share, the first alone would not prove it.
  */
-#include "lib/api/attach_sweep.h"
+#include "lib/process/attach_sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>

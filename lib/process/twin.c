@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/twin.h. The program's headers are where the kernel put them (AT_PHDR); the note that
- * marks us (base/attach.h) tells whether we are in it. */
-#include "lib/api/twin.h"
+/* See lib/process/twin.h. The program's headers are where the kernel put them (AT_PHDR); the note
+ * that marks us (base/attach.h) tells whether we are in it. */
+#include "lib/process/twin.h"
 
 #include <elf.h>
 #include <link.h>

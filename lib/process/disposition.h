@@ -9,8 +9,8 @@
  * There is no record of what the program has set: the kernel's own is the only one, so that vfork
  * children, which share our memory but not their parent's handlers, get the right answer, too.
  */
-#ifndef API_DISPOSITION_H
-#define API_DISPOSITION_H
+#ifndef PROCESS_DISPOSITION_H
+#define PROCESS_DISPOSITION_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/environment.h. Called by one thread, while the library or the program starts. */
-#include "lib/api/environment.h"
+/* See lib/process/environment.h. Called by one thread, while the library or the program starts. */
+#include "lib/process/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/attach_access.h. */
-#include "lib/api/attach_access.h"
+/* See lib/process/attach_access.h. */
+#include "lib/process/attach_access.h"
 
 #include <fcntl.h>
 #include <string.h>

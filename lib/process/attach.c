@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/attach.h; base/attach.h has the protocol. In the order of a request: the signal or
- * the bell starts the helper; the helper opens its socket and accepts a client; the client's rights
- * are checked (attach_access.c), its line is run by control_command.c, and the answer is sent.
- * Nothing here allocates, and the helper is gone when it has nothing to do. */
-#include "lib/api/attach.h"
+/* See lib/process/attach.h; base/attach.h has the protocol. In the order of a request: the signal
+ * or the bell starts the helper; the helper opens its socket and accepts a client; the client's
+ * rights are checked (attach_access.c), its line is run (control_command.c), and the answer is
+ * sent. Nothing here allocates, and the helper is gone when it has nothing to do. */
+#include "lib/process/attach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +19,10 @@
 #include "base/os_thread.h"
 #include "base/sink.h"
 #include "lib/alloc/alloc.h"
-#include "lib/api/attach_access.h"
-#include "lib/api/attach_sweep.h"
-#include "lib/api/control.h"
 #include "lib/cpu/cpu.h"
 #include "lib/heap/observer.h"
+#include "lib/process/attach_access.h"
+#include "lib/process/attach_sweep.h"
 #include "lib/watch/watch.h"
 
 enum {
@@ -40,6 +39,7 @@ enum {
 /* The process that has a helper: a forked child finds its parent's id here, and has no helper. */
 static pid_t helper_of;
 static pid_t owner; /* the process that this memory belongs to, not a vfork child */
+static struct attach_commands commands;
 static char path_now[ATTACH_PATH_MAX];
 static int listening; /* the listener's socket, in its own table */
 
@@ -103,7 +103,13 @@ static bool packet_send(const struct client *client, const void *bytes, size_t l
                         uint64_t until_ms);
 static bool client_wait(const struct client *client, bool writing, uint64_t until_ms);
 
-void attach_init(void)
+void attach_init(const struct attach_commands *understood)
+{
+    commands = *understood;
+    attach_open();
+}
+
+void attach_open(void)
 {
     attach_forked();
     if (config.control && !os_secure() && !confined(CONFINE_CONTROL) && os_thread_prepare()) {
@@ -242,7 +248,7 @@ static int worker_command(void)
         if (passed < 0)
             return channel < 0 ? -channel : EAGAIN;
     }
-    int status = control_command(job.line, job.length, passed, job.sink);
+    int status = commands.run(job.line, job.length, passed, job.sink);
     if (passed >= 0)
         os_close(passed);
     return status;
@@ -376,9 +382,9 @@ static void client_ask(struct client *client, const char *line, size_t length, i
         answer_send(client, ENOMEM, NULL, 0);
         return;
     }
-    int status = passed < 0 || control_keeps_file(line, length)
+    int status = passed < 0 || commands.keeps_file(line, length)
                      ? worker_ask(line, length, passed, &sink)
-                     : control_command(line, length, passed, &sink);
+                     : commands.run(line, length, passed, &sink);
     sink_flush(&sink);
     if (access_is_current() && access_allows(client->ids, &client->peer))
         answer_send(client, status, answer.text, answer.length);

@@ -4,8 +4,8 @@
  * us. Its own malloc is the one in use. The preloaded copy stays idle then: no capture, no dump, no
  * control, no message, so that the program is recorded and listed once.
  */
-#ifndef API_TWIN_H
-#define API_TWIN_H
+#ifndef PROCESS_TWIN_H
+#define PROCESS_TWIN_H
 
 #include <stdbool.h>
 

@@ -3,12 +3,12 @@
  * The last snapshot of a capture when a signal ends the program (option `capture.signals`).
  *
  * SIGHUP, SIGINT and SIGTERM get a handler while there is a capture, if the program itself has none
- * and does not ignore them; lib/api/disposition.h hides it from the program. The handler starts two
- * threads that libc does not know of (base/os_thread.h): one writes the snapshot, the other waits
- * for it, some seconds at most, and then lets the signal end the program.
+ * and does not ignore them; lib/process/disposition.h hides it from the program. The handler starts
+ * two threads that libc does not know of (base/os_thread.h): one writes the snapshot, the other
+ * waits for it, some seconds at most, and then lets the signal end the program.
  */
-#ifndef API_ENDING_H
-#define API_ENDING_H
+#ifndef PROCESS_ENDING_H
+#define PROCESS_ENDING_H
 
 #include <stdint.h>
 

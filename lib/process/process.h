@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door of lib/process: the program around us. How it ends (ending.h), who asks it from outside
+ * (attach.h), what its environment says (environment.h), whether a second copy of the library is in
+ * it (twin.h), and the functions behind ours (next.h). disposition.c, privilege.c, sandbox.c and
+ * sleep.c stand before calls of libc's.
+ */
+#ifndef PROCESS_PROCESS_H
+#define PROCESS_PROCESS_H
+
+#include "lib/process/attach.h"
+#include "lib/process/ending.h"
+#include "lib/process/environment.h"
+#include "lib/process/next.h"
+#include "lib/process/twin.h"
+
+#endif
