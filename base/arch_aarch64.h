@@ -74,6 +74,14 @@ static inline bool arch_call_interrupted(const char *frame)
     return *(const long *)(frame + ARCH_SIGNAL_X0) == -EINTR && memcmp(pc - 4, &entry, 4) == 0;
 }
 
+/* The same or that is to begin again. */
+static inline bool arch_wait_interrupted(const char *frame, bool (*readable)(const void *, size_t))
+{
+    static const uint32_t entry = 0xd4000001; /* svc #0 */
+    const uint32_t *pc = *(const uint32_t *const *)(frame + ARCH_SIGNAL_PC);
+    return readable(pc - 1, 2 * sizeof *pc) && (pc[0] == entry || arch_call_interrupted(frame));
+}
+
 /* A return address without pointer authentication, which uses the bits above those of a user
  * address. */
 static inline uintptr_t arch_plain(uintptr_t address)

@@ -59,6 +59,17 @@ static inline bool arch_call_interrupted(const char *frame)
     return *(const long *)(frame + RESULT) == -EINTR && memcmp(pc - 2, entry, 2) == 0;
 }
 
+/* The same or that is to begin again, without a look at the code: a system call leaves the end of
+ * its instruction in rcx. */
+static inline bool arch_wait_interrupted(const char *frame, bool (*readable)(const void *, size_t))
+{
+    enum { RESULT = 144, RCX = 152, LENGTH = 2 };
+    uintptr_t pc = *(const uintptr_t *)(frame + ARCH_SIGNAL_PC);
+    uintptr_t end = *(const uintptr_t *)(frame + RCX);
+    (void)readable;
+    return end == pc + LENGTH || (end == pc && *(const long *)(frame + RESULT) == -EINTR);
+}
+
 /* A return address as a plain address; this machine adds nothing to it. */
 static inline uintptr_t arch_plain(uintptr_t address)
 {

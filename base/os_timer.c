@@ -66,14 +66,6 @@ struct os_usage os_usage(void)
     return (struct os_usage){ns_of(usage.ru_utime), ns_of(usage.ru_stime)};
 }
 
-uint64_t os_thread_preempted(void)
-{
-    enum { OF_THREAD = 1 };
-    struct rusage usage = {0};
-    call3(SYS_getrusage, OF_THREAD, (long)&usage, 0);
-    return (uint64_t)usage.ru_nivcsw;
-}
-
 pid_t os_tid_asked(void)
 {
     return (pid_t)call3(SYS_gettid, 0, 0, 0);

@@ -37,8 +37,6 @@ struct os_usage {
     uint64_t user_ns, system_ns;
 };
 struct os_usage os_usage(void);
-/* How many times the calling thread had to leave its CPU to others. */
-uint64_t os_thread_preempted(void);
 
 /* The calling thread's id as the kernel has it, whatever thread-local memory says. */
 pid_t os_tid_asked(void);

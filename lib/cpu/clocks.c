@@ -58,6 +58,19 @@ static uint64_t phase(uint64_t limit)
     return (x ^ x >> 31) % limit;
 }
 
+/* Where all time counts, from now on. */
+static void wall_set(struct task *task, uint64_t cpu_ns)
+{
+    uint64_t first_ns = 1 + phase(task->period_ns);
+    task->wall_ns = os_now_ns();
+    task->wall_next_ns = task->wall_ns + first_ns;
+    task->wall_cpu_ns = cpu_ns;
+    task->wall_row = 0;
+    task->wall_slow = task->wall_slower = 1;
+    task->wall_left_ns = 0;
+    os_timer_set(task->wall_timer, first_ns, task->period_ns);
+}
+
 static void clock_set(struct task *task)
 {
     uint64_t period = load_relaxed(&period_ns);
@@ -65,20 +78,41 @@ static void clock_set(struct task *task)
     task->from_ns = os_clock_ns(os_thread_clock((pid_t)task->tid));
     task->told_ns = 0;
     task->bonus = bonus_take(period);
-    task->wall_ns = os_now_ns();
-    task->wall_cpu_ns = task->from_ns;
-    task->wall_slow = 1;
-    os_timer_set(task->timer, task->bonus > 0 ? 1 : 1 + phase(period), period);
+    task->first_ns = task->bonus > 0 ? UINT64_MAX : 1 + phase(period);
+    os_timer_set(task->timer, task->bonus > 0 ? 1 : task->first_ns, period);
+    if (task->wall_timer >= 0)
+        wall_set(task, task->from_ns);
+}
+
+/* The second timer, where there is one: it is there before the first. */
+static bool wall_arm(struct task *task, uint32_t number)
+{
+    if (!load_relaxed(&wall_now))
+        return true;
+    int timer = os_timer_make(OS_CLOCK_WALL, (pid_t)task->tid, load_relaxed(&signal_now),
+                              interrupt_value(number | CLOCKS_WALL));
+    store_release(&task->wall_timer, timer < 0 ? -1 : timer);
+    return timer >= 0;
+}
+
+static void wall_disarm(struct task *task)
+{
+    int timer = __atomic_exchange_n(&task->wall_timer, -1, __ATOMIC_ACQ_REL);
+    if (timer >= 0)
+        os_timer_remove(timer);
 }
 
 bool clocks_arm(uint32_t number, bool begins)
 {
     struct task *task = tasks_at(number);
-    int clock = load_relaxed(&wall_now) ? OS_CLOCK_WALL : os_thread_clock((pid_t)task->tid);
-    int timer =
-        os_timer_make(clock, (pid_t)task->tid, load_relaxed(&signal_now), interrupt_value(number));
-    if (timer < 0)
+    if (!wall_arm(task, number))
         return false;
+    int timer = os_timer_make(os_thread_clock((pid_t)task->tid), (pid_t)task->tid,
+                              load_relaxed(&signal_now), interrupt_value(number));
+    if (timer < 0) {
+        wall_disarm(task);
+        return false;
+    }
     store_release(&task->timer, timer);
     clock_set(task);
     if (begins)
@@ -86,29 +120,40 @@ bool clocks_arm(uint32_t number, bool begins)
     return true;
 }
 
+/* What expirations stand for that came to pass in `used` nanoseconds and rang in no handler. */
+static uint64_t unheard(const struct task *task, uint64_t used)
+{
+    bool own = task->first_ns != UINT64_MAX;
+    uint64_t first = own ? task->first_ns : 1, period = task->period_ns;
+    uint64_t all = used < first ? 0 : (used - first) / period + own;
+    return all * period > task->told_ns ? all * period - task->told_ns : 0;
+}
+
 /* Notes what the thread has used up to now; the rest that no sample stands for, if it ends. */
-static void settle(struct task *task, bool ends)
+static uint64_t settle(struct task *task, bool ends)
 {
     uint64_t now_ns = os_clock_ns(os_thread_clock((pid_t)task->tid));
     uint64_t used = now_ns > task->from_ns ? now_ns - task->from_ns : 0;
     task->used_ns += used;
     task->from_ns += used;
-    int64_t left = load_relaxed(&wall_now) ? (int64_t)(os_now_ns() - task->wall_ns)
-                                           : (int64_t)used - (int64_t)task->told_ns;
+    uint64_t rest = ends && task->samples > 0 ? unheard(task, used) : 0;
+    int64_t left = (int64_t)used - (int64_t)(task->told_ns + rest);
     left += (int64_t)(task->bonus * task->period_ns);
     task->bonus = 0;
     if (ends)
         __atomic_fetch_add(&left_ns, left, __ATOMIC_RELAXED);
+    return rest;
 }
 
-void clocks_disarm(uint32_t number, bool ends)
+uint64_t clocks_disarm(uint32_t number, bool ends)
 {
     struct task *task = tasks_at(number);
     int timer = __atomic_exchange_n(&task->timer, -1, __ATOMIC_ACQ_REL);
     if (timer < 0)
-        return;
+        return 0;
     os_timer_remove(timer);
-    settle(task, ends);
+    wall_disarm(task);
+    return settle(task, ends);
 }
 
 void clocks_renew(uint32_t number)
@@ -123,19 +168,12 @@ void clocks_renew(uint32_t number)
 void clocks_slow(uint32_t number, uint32_t times)
 {
     struct task *task = tasks_at(number);
-    int timer = load_acquire(&task->timer);
+    int timer = load_acquire(&task->wall_timer);
     if (times == task->wall_slow || timer < 0)
         return;
     task->wall_slow = times;
+    task->wall_next_ns = os_now_ns() + times * task->period_ns;
     os_timer_set(timer, times * task->period_ns, times * task->period_ns);
-}
-
-uint64_t clocks_bonus_ns(uint32_t number)
-{
-    struct task *task = tasks_at(number);
-    uint64_t bonus = task->bonus * task->period_ns;
-    task->bonus = 0;
-    return bonus;
 }
 
 uint64_t clocks_weight(uint32_t number, int overrun)

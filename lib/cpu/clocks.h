@@ -6,7 +6,8 @@
  * weighted by that, so sums are right at any rate.
  *
  * A thread that ends between two ticks would never be sampled, however many such threads there are.
- * What is left of ended threads is therefore kept in a sum; when it reaches a period, the next
+ * What is left of an ended thread belongs to what it was found doing before; where it was never
+ * found, it is kept in a sum for all; when it reaches a period, the next
  * thread that begins has its first expiration at once, and stands for it. So a short thread is
  * sampled with the probability that a tick finds it running.
  */
@@ -22,16 +23,19 @@ void clocks_set_rate(unsigned rate);
 /* A clock for a thread that has none. `begins`: what the thread has used so far counts, too. False:
  * the kernel has no timer for it. */
 bool clocks_arm(uint32_t number, bool begins);
-/* Its timer goes; what the thread has used is noted. `ends`: it will not run any more. */
-void clocks_disarm(uint32_t number, bool ends);
+/* Its timer goes; what the thread has used is noted. `ends`: it will not run any more. Returns the
+ * time of expirations that the kernel had not looked at yet, if samples of the thread can stand for
+ * it. */
+uint64_t clocks_disarm(uint32_t number, bool ends);
 /* The rate has changed. */
 void clocks_renew(uint32_t number);
 /* In the handler: how many periods the signal stands for, `overrun` more than one expiration. */
 uint64_t clocks_weight(uint32_t number, int overrun);
 
-/* The same where all time counts: what the thread stands for besides its own. */
-uint64_t clocks_bonus_ns(uint32_t number);
-/* There, too: its timer rings so many times less often than the rate says. */
+/* Where all time counts, a thread has a second timer, by the clock on the wall (lib/cpu/wall.h).
+ * Its value is the thread's number with this bit. */
+static const uint32_t CLOCKS_WALL = (uint32_t)1 << 31;
+/* It rings so many times less often than the rate says. */
 void clocks_slow(uint32_t number, uint32_t times);
 
 /* A timer of the process that rings 10 times a second of CPU time, in whichever thread: so threads

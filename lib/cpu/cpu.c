@@ -89,7 +89,8 @@ static void task_joined(uint32_t number)
 static void task_ended(uint32_t number)
 {
     struct task *task = tasks_at(number);
-    clocks_disarm(number, true);
+    wall_end(number);
+    samples_spread(number, clocks_disarm(number, true));
     bool kept = task->samples != 0;
     if (kept && load_relaxed(&ended) >= ENDED_MOST) {
         samples_fold(number);
@@ -310,7 +311,7 @@ static bool is_wanted(void)
 static void on_interrupt(const void *about, void *context)
 {
     const siginfo_t *info = about;
-    uint32_t number = (uint32_t)(uintptr_t)info->si_value.sival_ptr;
+    uint32_t value = (uint32_t)(uintptr_t)info->si_value.sival_ptr, number = value & ~CLOCKS_WALL;
     if (!load_acquire(&cpu_running) || number >= tasks_count())
         return;
     if (number == TASK_NONE) {
@@ -320,9 +321,9 @@ static void on_interrupt(const void *about, void *context)
     struct task *task = tasks_at(number);
     if (task->samples == 0)
         task->shares_memory = os_tid() != (pid_t)task->tid;
-    if (wall_now) {
+    if (value & CLOCKS_WALL) {
         if (is_wanted())
-            wall_sample(number, context);
+            wall_sample(number, info->si_overrun, context);
         return;
     }
     uint64_t weight = clocks_weight(number, info->si_overrun);
@@ -391,7 +392,7 @@ void cpu_forked(uint32_t parent_id)
     tasks_forked(parent_id);
     samples_forked();
     for (uint32_t number = 1; number < tasks_count(); number++)
-        tasks_at(number)->timer = -1;
+        tasks_at(number)->timer = tasks_at(number)->wall_timer = -1;
     clocks_forked();
     ended = 0;
     on_ns = 0;

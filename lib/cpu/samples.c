@@ -255,6 +255,28 @@ void samples_forget(void)
     samples_copy();
 }
 
+void samples_spread(uint32_t number, uint64_t ns)
+{
+    const struct task *task = tasks_at(number);
+    uint64_t all = 0, left = ns;
+    if (ns == 0)
+        return;
+    for (uint32_t id = load_acquire(&task->rows); id != 0;) {
+        const struct row *row = table_at(&rows, id);
+        all += row->ns;
+        id = row->entry.link;
+    }
+    for (uint32_t id = all == 0 ? 0 : load_acquire(&task->rows); id != 0;) {
+        const struct row *row = table_at(&rows, id);
+        uint64_t share = (uint64_t)((double)ns * (double)row->ns / (double)all);
+        share = share < left ? share : left;
+        if (share != 0)
+            samples_add(id, number, 0, share);
+        left -= share;
+        id = row->entry.link;
+    }
+}
+
 void samples_fold(uint32_t number)
 {
     for (uint32_t id = load_acquire(&tasks_at(number)->rows); id != 0;) {

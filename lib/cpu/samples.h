@@ -29,6 +29,8 @@ void samples_each(void (*each)(void *context, const struct cpu_row *row), void *
                   bool since_mark);
 void samples_mark(void);
 void samples_forget(void);
+/* More time of an ended thread: it belongs to what it was found doing, in the same shares. */
+void samples_spread(uint32_t number, uint64_t ns);
 /* Memory for what is to come, before the first sample. */
 void samples_reserve(void);
 /* What is counted for an ended thread goes to TASK_NONE. */

@@ -1,52 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/cpu/wall.h. The thread's own CPU clock tells how much of the time it ran. Where its timer
- * is slow because it waited, and it is found elsewhere now, what it did not run was spent in the
- * place where it waited; only the rest belongs to what it does now. If it had to leave its CPU to
- * others meanwhile, it is not known when the wait was over: half of the rest belongs to each.
+ * See lib/cpu/wall.h. A thread that has no CPU when its timer rings is interrupted later, but has
+ * not moved since: what is found is what it did at that moment, and at all expirations that the
+ * signal stands for. It had no CPU if the signal cut a wait short, or came late.
+ *
+ * A look stands for half of the time since the one before and half of the time to the next. So that
+ * what it finds does not change what it stands for, the timer changes its period one look later.
+ * The thread's CPU clock tells exactly how long it did not run; what is counted is drawn towards
+ * that.
  */
 #include "lib/cpu/wall.h"
 
+#include "base/arch.h"
+#include "base/compiler.h"
 #include "base/os.h"
 #include "base/os_timer.h"
 #include "lib/cpu/clocks.h"
 #include "lib/cpu/samples.h"
 
 enum {
-    IDLE_SHARE = 8, /* it waits if it ran for less than an eighth of the time */
-    SLOW_MAX = 4,   /* periods between two samples of a thread that waits, */
-    FEW = 128,      /* while there are no more threads than this; with more, as many times more */
+    LATE_NS = 200000,
+    SLOW_MAX = 4, /* periods between two looks at a thread that waits, */
+    FEW = 128,    /* while there are no more threads than this; with more, as many times more */
+    DRAWN = 8,    /* by an eighth of the difference a look */
 };
 
+static int64_t left_ns; /* time without a CPU of ended threads that were never looked at */
+
+static uint64_t missed_ns(struct task *task, uint64_t now_ns);
+static void place(struct task *task, uint32_t number, uint32_t row, uint64_t ns);
 static uint32_t slow_max(void);
 
-void wall_sample(uint32_t number, const void *context)
+void wall_sample(uint32_t number, int overrun, const void *context)
 {
     struct task *task = tasks_at(number);
-    uint64_t now_ns = os_now_ns(), cpu_ns = os_clock_ns(os_thread_clock((pid_t)task->tid));
-    uint64_t preempted = os_thread_preempted();
-    uint64_t all = now_ns > task->wall_ns ? now_ns - task->wall_ns : 0;
-    uint64_t ran = cpu_ns > task->wall_cpu_ns ? cpu_ns - task->wall_cpu_ns : 0;
-    ran = ran < all ? ran : all;
+    uint64_t now_ns = os_now_ns(), more = overrun > 0 ? (uint64_t)overrun : 0;
+    uint64_t every_ns = task->wall_slow * task->period_ns;
+    uint64_t rang_ns = task->wall_next_ns + more * every_ns;
+    bool waits = arch_wait_interrupted((const char *)context - ARCH_SIGNAL_CONTEXT, os_readable);
     uint32_t row = samples_find(number, context);
     if (row == 0) {
         samples_lost(1);
         return;
     }
-    bool idle = ran * IDLE_SHARE < all, same = row == task->wall_row;
-    if (!same && task->wall_slow > 1 && task->wall_row != 0) {
-        uint64_t waited = preempted != task->wall_preempted ? (all - ran) / 2 : all - ran;
-        samples_add(task->wall_row, number, 0, waited);
-        samples_add(row, number, 1, all - waited + clocks_bonus_ns(number));
-    } else {
-        samples_add(row, number, 1, all + clocks_bonus_ns(number));
-    }
-    task->wall_preempted = preempted;
+    task->wall_left_ns += (int64_t)missed_ns(task, now_ns);
+    if (task->wall_row == 0)
+        task->wall_left_ns += __atomic_exchange_n(&left_ns, 0, __ATOMIC_RELAXED);
+    task->wall_next_ns = rang_ns + every_ns;
+    uint32_t most = slow_max(), slow = task->wall_slower;
+    if (waits || more > 0 || now_ns > rang_ns + LATE_NS)
+        place(task, number, row, more * every_ns + (every_ns + slow * task->period_ns) / 2);
+    clocks_slow(number, slow);
+    task->wall_slower = !waits || row != task->wall_row ? 1 : slow * 2 < most ? slow * 2 : most;
+    task->wall_row = row;
+}
+
+/* What is left belongs to what the thread did last. */
+void wall_end(uint32_t number)
+{
+    struct task *task = tasks_at(number);
+    if (load_relaxed(&task->wall_timer) < 0)
+        return;
+    int64_t left = task->wall_left_ns + (int64_t)missed_ns(task, os_now_ns());
+    if (task->wall_row == 0)
+        __atomic_fetch_add(&left_ns, left, __ATOMIC_RELAXED);
+    else if (left > 0)
+        samples_add(task->wall_row, number, 0, (uint64_t)left);
+}
+
+/* Since the last look: how long the thread did not run. 0 if it is gone, and its clock with it. */
+static uint64_t missed_ns(struct task *task, uint64_t now_ns)
+{
+    uint64_t cpu_ns = os_clock_ns(os_thread_clock((pid_t)task->tid));
+    uint64_t all = now_ns > task->wall_ns ? now_ns - task->wall_ns : 0;
+    uint64_t ran = cpu_ns > task->wall_cpu_ns ? cpu_ns - task->wall_cpu_ns : 0;
+    if (cpu_ns == 0)
+        return 0;
     task->wall_ns = now_ns;
     task->wall_cpu_ns = cpu_ns;
-    task->wall_row = row;
-    uint32_t most = slow_max(), slow = task->wall_slow * 2 < most ? task->wall_slow * 2 : most;
-    clocks_slow(number, idle && same ? slow : 1);
+    return ran < all ? all - ran : 0;
+}
+
+static void place(struct task *task, uint32_t number, uint32_t row, uint64_t ns)
+{
+    int64_t counted = (int64_t)ns + (task->wall_left_ns - (int64_t)ns) / DRAWN;
+    counted = counted > 0 ? counted : 0;
+    task->wall_left_ns -= counted;
+    samples_add(row, number, 1, (uint64_t)counted);
 }
 
 /* Threads that wait take no more samples in all, however many there are. */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile of all time, waiting included: each thread's timer runs by the clock on the wall, and a
- * sample stands for all time since the thread's last one. A thread that waits is interrupted for
- * that; so the longer it is found in one place, the less often it is asked.
+ * A profile of all time, waiting included. The time that a thread runs is sampled as ever, by the
+ * clock of its CPU time. A second timer, by the clock on the wall, looks where the rest goes: to
+ * the system call that the thread waits in, or, while it is ready to run and has no CPU, to the
+ * code that it is about to run. A thread that waits is interrupted for that; so the longer it is
+ * found in one place, the less often it is looked at.
  */
 #ifndef CPU_WALL_H
 #define CPU_WALL_H
 
 #include <stdint.h>
 
-/* In the handler of thread `number`, interrupted at `context`. */
-void wall_sample(uint32_t number, const void *context);
+/* In the handler of thread `number`, interrupted at `context`; `overrun` more than one expiration
+ * of its second timer. */
+void wall_sample(uint32_t number, int overrun, const void *context);
+/* The thread has ended. */
+void wall_end(uint32_t number);
 
 #endif

@@ -97,7 +97,7 @@ static void row_fill(struct task *task, uint32_t tid)
     task->tid = tid;
     task->id = ids++;
     task->since_ms = os_now_ms();
-    task->timer = -1;
+    task->timer = task->wall_timer = -1;
     store_release(&task->state, TASK_LIVES);
 }
 

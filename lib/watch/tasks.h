@@ -43,10 +43,15 @@ struct task {
     uint64_t from_ns;   /* what its CPU clock showed when the timer was set */
     uint64_t used_ns;   /* CPU time while it was profiled, up to from_ns */
     uint64_t told_ns;   /* of it: what expirations since from_ns stand for */
-    /* Where all time counts (lib/cpu/wall.c): at its last sample. */
-    uint64_t wall_ns, wall_cpu_ns, wall_preempted;
-    uint32_t wall_row;  /* what was found */
-    uint32_t wall_slow; /* its timer's period is this many times that of the profile */
+    uint64_t first_ns;  /* the first of them, after from_ns; UINT64_MAX: it stands for others */
+    /* Where all time counts (lib/cpu/wall.h): at its last look. */
+    int32_t wall_timer;   /* -1: none */
+    uint32_t wall_row;    /* what it did */
+    uint32_t wall_slow;   /* the timer's period is this many times that of the profile, */
+    uint32_t wall_slower; /* and this many times from the next look on */
+    uint64_t wall_ns, wall_cpu_ns;
+    uint64_t wall_next_ns; /* when the timer rings next */
+    int64_t wall_left_ns;  /* time without a CPU less what is counted for it */
 };
 
 /* The row of a number that was handed out. */

@@ -138,8 +138,7 @@ for line in open(sys.argv[2]):
         if stack.startswith(thread + ";") and function in stack.split(";"):
             found[name] += float(value) / 1e9
 wrong = [(name, found[name], float(truth[name])) for name in truth
-         # A thread that is ready to run and does not get a CPU may count for where it waited before.
-         if abs(found[name] - float(truth[name])) > 0.15 + 0.35 * float(truth[name])]
+         if abs(found[name] - float(truth[name])) > 0.08 + 0.12 * float(truth[name])]
 sys.exit("found, true: %s" % wrong if wrong else 0)
 END
 judge() { # FILE
