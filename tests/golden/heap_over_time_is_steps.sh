@@ -3,7 +3,8 @@
 # quick-too
 # The heap over time is steps: a program takes 64 MiB, gives them back and is idle. Nothing in the
 # graphs of the terminal, the picture and the page slopes through memory that is gone, and the idle
-# time shows what was there. A mark has the bytes of its own moment.
+# time shows what was there. A mark has the bytes of its own moment and a line of
+# its own; a snapshot that was merely due has none.
 . "$(dirname "$0")/../programs/common.sh"
 need python3
 cd "$place" || exit 2
@@ -23,7 +24,11 @@ int main(void)
     usleep(150000);
     for (int i = 0; i < 64; i++) free(blocks[i]);
     if (mark) mark("empty");
-    for (int i = 0; i < 8; i++) { usleep(100000); free(malloc(100)); }
+    for (int i = 0; i < 60; i++) {
+        usleep(50000);
+        free(malloc(100));
+        if (i == 8 && mark) mark("time");
+    }
     return 0;
 }
 END
@@ -62,6 +67,12 @@ graph = re.findall(r"^.{10}[│┤](.*)$", text, re.M)[:9]
 for row in graph:
     if row[int(width * gone) + 2:].strip(" ╌"): wrong.append(f"time: {row}")
 if not any(row.strip(" ╌") for row in graph): wrong.append("time: nothing is high")
+due = [moment for moment in time["moments"] if moment["name"] == "time"]
+if len(due) < 18: wrong.append(f"only {len(due)} snapshots: no picture leaves one out")
+drawn = open("time.svg").read().count('class="mark"')
+if drawn != 3: wrong.append(f"time.svg: {drawn} marks, 3 are the program's")
+axis = re.search(r"┼(\S*)", text)[1]
+if not 3 <= axis.count("◆") <= 4 or "┴" not in axis: wrong.append(f"time: {axis}")
 print("\n".join(wrong))
 sys.exit(bool(wrong))
 END

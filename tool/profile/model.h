@@ -163,6 +163,7 @@ struct profile_moment {
     uint64_t live_bytes;
     uint32_t name; /* string: the reason, the mark's name; may be 0 */
     bool rows;     /* has a place in `history`: the first so many of those with rows */
+    bool clock;    /* nothing happened: a snapshot was due */
 };
 
 struct profile_thread {

@@ -91,8 +91,8 @@ static void see_point(void *context, const struct capture_point *point)
 }
 
 /* `live_bytes` NO_BYTES: the heap over time tells (`describe`). */
-static void see_moment(struct survey *survey, uint64_t time_ms, struct capture_text name,
-                       uint64_t live_bytes)
+static struct profile_moment *see_moment(struct survey *survey, uint64_t time_ms,
+                                         struct capture_text name, uint64_t live_bytes)
 {
     struct profile *profile = survey->profile;
     struct profile_moment *moment = profile_list_add(profile, &profile->moments, sizeof *moment);
@@ -102,6 +102,7 @@ static void see_moment(struct survey *survey, uint64_t time_ms, struct capture_t
         moment->name = profile_string(profile, name.bytes, name.length);
     }
     see_time(survey, time_ms);
+    return moment;
 }
 
 static void see_snapshot(void *context, const struct capture_snapshot *snapshot)
@@ -144,7 +145,11 @@ static void see_whole(void *context, uint64_t rows)
         snapshot->whole = true;
         survey->whole++;
         snapshot->moment = survey->profile->moments.count;
-        see_moment(survey, snapshot->time_ms, survey->reason, snapshot->live_bytes);
+        struct profile_moment *moment =
+            see_moment(survey, snapshot->time_ms, survey->reason, snapshot->live_bytes);
+        if (moment)
+            moment->clock = survey->reason.length == strlen("time") &&
+                            memcmp(survey->reason.bytes, "time", strlen("time")) == 0;
         if (snapshot->counted)
             add_point(survey, &(struct capture_point){snapshot->time_ms, snapshot->live_bytes,
                                                       snapshot->allocated_bytes,

@@ -397,7 +397,7 @@ static void time_marks(const struct time_plot *time)
     FILE *file = time->plot.file;
     double last_x = -100;
     for (size_t i = 0; i < profile->moments.count; i++) {
-        if (moments[i].rows || moments[i].name == 0)
+        if (moments[i].rows || moments[i].clock || moments[i].name == 0)
             continue;
         double x = time_x(time, moments[i].time_ns);
         if (x - last_x < 8 || x > time->plot.right - 8) /* that it ended is seen without */

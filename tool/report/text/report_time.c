@@ -422,25 +422,28 @@ static void put_cell(const struct style *style, const struct graph *graph, unsig
     style_paint(style, eighths > 0 ? band_colors[single ? 0 : band] : "", cell);
 }
 
-/* The line of time: snapshots and marks on it, and the peak. */
+/* The line of time: the peak, marks and snapshots on it; a small tick where a snapshot was due. */
 static void put_axis(const struct view *view, const struct graph *graph, const struct style *style)
 {
     const struct profile_moment *moments = view->profile->moments.items;
     unsigned peak = 0;
-    bool at[COLUMNS_MAX] = {false};
+    enum { NOTHING, SNAPSHOT, EVENT } at[COLUMNS_MAX] = {NOTHING};
     char text[32], start[32] = "0";
     for (size_t i = 0; i < view->profile->moments.count; i++)
-        if (is_inside(view, moments[i].time_ns))
-            at[column_at(graph, moments[i].time_ns)] = true;
+        if (is_inside(view, moments[i].time_ns)) {
+            unsigned column = column_at(graph, moments[i].time_ns);
+            at[column] = moments[i].clock && at[column] != EVENT ? SNAPSHOT : EVENT;
+        }
     for (unsigned i = 0; i < graph->columns; i++)
         if (graph->live[i] > graph->live[peak])
             peak = i;
     question_pad(style, "0", AXIS - 1);
     fputs(question_glyph(style, "┼", "+"), style->out);
     for (unsigned i = 0; i < graph->columns; i++)
-        fputs(i == peak ? question_glyph(style, "▲", "^")
-              : at[i]   ? question_glyph(style, "◆", "o")
-                        : question_glyph(style, "─", "-"),
+        fputs(i == peak           ? question_glyph(style, "▲", "^")
+              : at[i] == EVENT    ? question_glyph(style, "◆", "o")
+              : at[i] == SNAPSHOT ? question_glyph(style, "┴", "'")
+                                  : question_glyph(style, "─", "-"),
               style->out);
     fputs("\n", style->out);
     style_time(text, graph->end_ns);
@@ -507,9 +510,8 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
 static size_t moments_alike(const struct profile *profile, size_t moment)
 {
     const struct profile_moment *moments = profile->moments.items;
-    const char *name = profile_text(profile, moments[moment].name);
     size_t more = 0;
-    if (strcmp(name, "time") == 0)
+    if (moments[moment].clock)
         return SIZE_MAX;
     for (size_t i = 0; i < profile->moments.count; i++) {
         if (i < moment && moments[i].name == moments[moment].name)
