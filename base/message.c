@@ -15,7 +15,6 @@ static int first_access;
 
 static int access_of(int fd);
 static bool is_open(struct os_file_id id);
-static bool are_same(struct os_file_id one, struct os_file_id other);
 static bool may_write(void);
 
 void message_init(void)
@@ -39,12 +38,28 @@ void message_flush(struct print *print)
         print_start(print, print->start, (size_t)(print->end - print->start));
 }
 
+void message_format(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    message_list(format, list);
+    va_end(list);
+}
+
+void message_list(const char *format, va_list list)
+{
+    char buffer[MESSAGE_SIZE];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_list(&line, format, list);
+    message_flush(&line);
+}
+
 bool message_is_first(int fd)
 {
     /* The kernel reuses the numbers of files: the access mode still tells a database, open for
      * reading and writing, from a log. */
-    return known && is_open(first) && are_same(first, os_file_id(fd)) &&
-           access_of(fd) == first_access;
+    return known && is_open(first) && os_file_is(fd, first) && access_of(fd) == first_access;
 }
 
 /* O_RDONLY, O_WRONLY or O_RDWR, which stays the same while a file is open. */
@@ -57,11 +72,6 @@ static int access_of(int fd)
 static bool is_open(struct os_file_id id)
 {
     return id.device != 0 || id.inode != 0;
-}
-
-static bool are_same(struct os_file_id one, struct os_file_id other)
-{
-    return one.device == other.device && one.inode == other.inode;
 }
 
 /*
@@ -79,7 +89,7 @@ static bool may_write(void)
     struct os_file_id now = os_file_id(STANDARD_ERROR);
     if (!is_open(first) || !is_open(now))
         return false;
-    if (are_same(now, os_file_id(STANDARD_OUTPUT)) || os_is_terminal(STANDARD_ERROR) ||
+    if (os_file_is(STANDARD_OUTPUT, now) || os_is_terminal(STANDARD_ERROR) ||
         os_is_pipe(STANDARD_ERROR))
         return true;
     return access_of(STANDARD_ERROR) == O_WRONLY && (os_file_flags(STANDARD_ERROR) & O_APPEND) &&

@@ -11,6 +11,7 @@
 #ifndef BASE_MESSAGE_H
 #define BASE_MESSAGE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,6 +23,10 @@ void message_init(void);
 void message_write(const char *text, size_t length);
 /* Writes the text and starts anew, as print_flush does. */
 void message_flush(struct print *print);
+/* A message of at most MESSAGE_SIZE bytes. Takes as much stack: not for the middle of malloc. */
+enum { MESSAGE_SIZE = 2048 };
+void message_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void message_list(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
 /* Whether the descriptor is the standard error that the program was started with. */
 bool message_is_first(int fd);
 

@@ -327,6 +327,12 @@ struct os_file_id os_file_id(int fd)
     return (struct os_file_id){about.st_dev, about.st_ino};
 }
 
+bool os_file_is(int fd, struct os_file_id id)
+{
+    struct os_file_id now = os_file_id(fd);
+    return fd >= 0 && now.device == id.device && now.inode == id.inode;
+}
+
 int os_file_flags(int fd)
 {
     return (int)call3(SYS_fcntl, fd, F_GETFL, 0);

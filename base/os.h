@@ -154,6 +154,8 @@ struct os_file_id {
     uint64_t device, inode;
 };
 struct os_file_id os_file_id(int fd);
+/* Whether the descriptor is open, and on that file. */
+bool os_file_is(int fd, struct os_file_id id);
 /* The flags with which it was opened (O_APPEND, O_WRONLY, ...), or a negative errno. */
 int os_file_flags(int fd);
 bool os_closes_on_exec(int fd);

@@ -201,15 +201,6 @@ static void apply_interval(void)
     trigger_set(&control_memoir, DUMP_TIME, ms == config_never ? 0 : ms);
 }
 
-static void say(const char *text)
-{
-    char buffer[200];
-    struct print line;
-    print_start(&line, buffer, sizeof buffer);
-    print_text(&line, text);
-    message_flush(&line);
-}
-
 static void apply_above(void)
 {
     trigger_set(&control_memoir, DUMP_ABOVE, config.dump_above);
@@ -218,7 +209,8 @@ static void apply_above(void)
 static void apply_above_percent(void)
 {
     if (!trigger_percent(&control_memoir, config.dump_above_percent))
-        say("memoir: dump.above_percent has no effect: the process has no memory limit; set one, "
+        message_format(
+            "memoir: dump.above_percent has no effect: the process has no memory limit; set one, "
             "or use dump.above\n");
 }
 
@@ -230,7 +222,8 @@ static void apply_failure(void)
 static void apply_signal(void)
 {
     if (!trigger_set(&control_memoir, DUMP_SIGNAL, config.dump_signal))
-        say("memoir: dump.signal has no effect: the signal has a handler, or can have none; "
+        message_format(
+            "memoir: dump.signal has no effect: the signal has a handler, or can have none; "
             "choose another one\n");
 }
 
@@ -277,7 +270,8 @@ static void apply_cpu(void)
     if (!config.cpu) {
         control_cpu_stop();
     } else if (control_cpu_start(0) != 0) {
-        say("memoir: cpu has no effect: the system gives no timers, or no signal is free\n");
+        message_format(
+            "memoir: cpu has no effect: the system gives no timers, or no signal is free\n");
     }
 }
 

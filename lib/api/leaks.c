@@ -7,7 +7,6 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/os_thread.h"
-#include "base/print.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
@@ -81,8 +80,7 @@ void leaks_exit(const struct roots_thread *here)
     if (leaks_find(&request) != NULL)
         leak_last_end();
     else
-        complain(guard_all ? "blocks are guarded; run it once more without guard"
-                              : leaks_refused);
+        complain(guard_all ? "blocks are guarded; run it once more without guard" : leaks_refused);
 }
 
 static void helper_run(void)
@@ -96,9 +94,5 @@ static void helper_run(void)
 
 static void complain(const char *why)
 {
-    char buffer[200];
-    struct print line;
-    print_start(&line, buffer, sizeof buffer);
-    print_format(&line, "memoir: no scan for lost blocks: %s\n", why);
-    message_flush(&line);
+    message_format("memoir: no scan for lost blocks: %s\n", why);
 }

@@ -68,8 +68,7 @@ const char *capture_file_name(void)
  * open others under the same number: those must be neither written to nor closed. */
 static bool is_ours(int descriptor)
 {
-    struct os_file_id now = os_file_id(descriptor);
-    return descriptor >= 0 && now.device == id.device && now.inode == id.inode;
+    return os_file_is(descriptor, id);
 }
 
 static void let_go(void)

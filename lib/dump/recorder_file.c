@@ -82,15 +82,9 @@ static int create(void)
     return got;
 }
 
-static bool is_ours(int descriptor)
-{
-    struct os_file_id now = os_file_id(descriptor);
-    return descriptor >= 0 && now.device == id.device && now.inode == id.inode;
-}
-
 static void let_go(void)
 {
-    if (is_ours(fd))
+    if (os_file_is(fd, id))
         os_close(fd);
     fd = -1;
 }

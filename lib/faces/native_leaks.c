@@ -7,7 +7,6 @@
 #include "base/compiler.h"
 #include "base/message.h"
 #include "base/os.h"
-#include "base/print.h"
 #include "lib/api/api.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
@@ -127,10 +126,6 @@ static void rows_tell(const struct scan_result *result,
 
 static bool refuse(void)
 {
-    char buffer[200];
-    struct print line;
-    print_start(&line, buffer, sizeof buffer);
-    print_format(&line, "memoir: memoir_leaks: %s\n", leaks_refused);
-    message_flush(&line);
+    message_format("memoir: memoir_leaks: %s\n", leaks_refused);
     return false;
 }

@@ -22,7 +22,7 @@
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 
-enum { FREQUENCY = 100, FREQUENCY_MAX = 4000, SIGNALS = 64, LINE_SIZE = DUMP_NAME_SIZE + 200 };
+enum { FREQUENCY = 100, FREQUENCY_MAX = 4000, SIGNALS = 64 };
 
 static const struct dump_style style = {
     .source = SOURCE_CPU, .format = FORMAT_GPERFTOOLS, .options.since_mark = true};
@@ -33,38 +33,8 @@ static pid_t owner; /* the process that the name belongs to */
 static int64_t start_s;
 static uint64_t samples_before;
 
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-    char buffer[LINE_SIZE];
-    struct print line;
-    va_list list;
-    print_start(&line, buffer, sizeof buffer);
-    va_start(list, format);
-    print_list(&line, format, list);
-    va_end(list);
-    message_flush(&line);
-}
-
-/* A number as gperftools takes it: digits to the end of the text; else `initial`. */
-static unsigned number(const char *variable, unsigned initial)
-{
-    const char *text = environment_get(variable);
-    unsigned value = 0;
-    if (text == NULL || *text == '\0')
-        return initial;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9' || value > 100000000)
-            return initial;
-        value = value * 10 + (unsigned)(*text - '0');
-    }
-    return value == 0 ? initial : value;
-}
-
-static unsigned frequency(void)
-{
-    unsigned wanted = number("CPUPROFILE_FREQUENCY", FREQUENCY);
-    return wanted < FREQUENCY_MAX ? wanted : FREQUENCY_MAX;
-}
+static unsigned frequency(void);
+static unsigned number(const char *variable, unsigned initial);
 
 /* ---- the profiler ------------------------------------------------------------------------ */
 
@@ -78,7 +48,8 @@ bool cpuprofile_start(const char *path, int (*filter)(void *argument), void *arg
                             environment_get("CPUPROFILE_REALTIME") != NULL, filter, argument};
     int error = dump_try(path);
     if (error == 0 && (error = cpu_start(CPU_GPERFTOOLS, &wish)) == EBUSY)
-        say("Disabling profiler because signal %d handler is already in use.\n", wish.signal);
+        message_format("Disabling profiler because signal %d handler is already in use.\n",
+                       wish.signal);
     if (error != 0) {
         store_release(&running, 0);
         errno = error;
@@ -94,6 +65,27 @@ bool cpuprofile_start(const char *path, int (*filter)(void *argument), void *arg
     told.owner = owner;
     dump_told(RECORDER_TOLD_CPU, &told, name);
     return true;
+}
+
+static unsigned frequency(void)
+{
+    unsigned wanted = number("CPUPROFILE_FREQUENCY", FREQUENCY);
+    return wanted < FREQUENCY_MAX ? wanted : FREQUENCY_MAX;
+}
+
+/* A number as gperftools takes it: digits to the end of the text; else `initial`. */
+static unsigned number(const char *variable, unsigned initial)
+{
+    const char *text = environment_get(variable);
+    unsigned value = 0;
+    if (text == NULL || *text == '\0')
+        return initial;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9' || value > 100000000)
+            return initial;
+        value = value * 10 + (unsigned)(*text - '0');
+    }
+    return value == 0 ? initial : value;
 }
 
 /* The plain name is the first process's; a forked child has its id in it. */
@@ -118,8 +110,8 @@ void cpuprofile_stop(void)
     file_write();
     dump_told(RECORDER_TOLD_CPU, NULL, NULL);
     struct dump_cpu_sums sums = dump_cpu_sums();
-    say("PROFILE: interrupts/evictions/bytes = %lu/0/%lu\n", (unsigned long)sums.samples,
-        (unsigned long)sums.bytes);
+    message_format("PROFILE: interrupts/evictions/bytes = %lu/0/%lu\n", (unsigned long)sums.samples,
+                   (unsigned long)sums.bytes);
 }
 
 void cpuprofile_flush(void)
@@ -155,7 +147,7 @@ static void start_or_complain(const char *path)
     struct print cause;
     print_start(&cause, buffer, sizeof buffer);
     dump_cause(&cause, errno);
-    say("Can't turn on cpu profiling for '%s': %s\n", path, print_string(&cause));
+    message_format("Can't turn on cpu profiling for '%s': %s\n", path, print_string(&cause));
 }
 
 /* In a thread of ours: the signal may have come upon anything. */
@@ -184,9 +176,10 @@ static void on_switch(int signal)
 static void set_switch(unsigned signal)
 {
     if (signal <= SIGNALS && os_thread_prepare() && os_signal((int)signal, on_switch))
-        say("Using signal %u as cpu profiling switch\n", signal);
+        message_format("Using signal %u as cpu profiling switch\n", signal);
     else
-        say("memoir: CPUPROFILESIGNAL: signal %u has a handler, or can have none; choose another "
+        message_format(
+            "memoir: CPUPROFILESIGNAL: signal %u has a handler, or can have none; choose another "
             "one\n",
             signal);
 }
@@ -208,7 +201,7 @@ static bool base_read(void)
         environment_add(entry);
     print_string(&text);
     if (text.cut)
-        say("memoir: CPUPROFILE is too long; there is no CPU profile\n");
+        message_format("memoir: CPUPROFILE is too long; there is no CPU profile\n");
     return !text.cut;
 }
 

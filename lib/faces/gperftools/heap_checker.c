@@ -18,12 +18,11 @@
 #include "base/message.h"
 #include "base/object.h"
 #include "base/os.h"
-#include "base/print.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { LINE_SIZE = 2048, OFFSET_MAX = 1024, LEAKS_MAX = 20 };
+enum { OFFSET_MAX = 1024, LEAKS_MAX = 20 };
 
 struct heap_checker_settings heap_checker_settings;
 
@@ -33,8 +32,8 @@ static const struct mode {
     const char *name;
     bool global, base, live;
 } modes[] = {
-    {"minimal", true, true, true},     {"normal", true, false, true}, {"strict", true, false, true},
-    {"draconian", true, true, false},  {"as-is", true, false, true},  {"local", false, false, true},
+    {"minimal", true, true, true},    {"normal", true, false, true}, {"strict", true, false, true},
+    {"draconian", true, true, false}, {"as-is", true, false, true},  {"local", false, false, true},
 };
 
 static const struct mode *mode; /* NULL: no check does anything */
@@ -89,8 +88,8 @@ void heap_checker_before_main(void)
         heap_checker_fatal("Unsupported heap_check flag: %s\n", word);
     if (mode == NULL)
         return;
-    heap_checker_say(
-        true, "WARNING: Perftools heap leak checker is active -- Performance may suffer\n");
+    heap_checker_say(true,
+                     "WARNING: Perftools heap leak checker is active -- Performance may suffer\n");
     owner = os_pid();
     global = mode->global;
     void *of_idle = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "heap_leak_checker_bcad_variable");
@@ -130,28 +129,20 @@ void heap_checker_cancel(void)
 
 void heap_checker_say(bool quiet, const char *format, ...)
 {
-    char buffer[LINE_SIZE];
-    struct print line;
     va_list list;
     if (quiet && gperftools_settings.quiet)
         return;
-    print_start(&line, buffer, sizeof buffer);
     va_start(list, format);
-    print_list(&line, format, list);
+    message_list(format, list);
     va_end(list);
-    message_flush(&line);
 }
 
 void heap_checker_fatal(const char *format, ...)
 {
-    char buffer[LINE_SIZE];
-    struct print line;
     va_list list;
-    print_start(&line, buffer, sizeof buffer);
     va_start(list, format);
-    print_list(&line, format, list);
+    message_list(format, list);
     va_end(list);
-    message_flush(&line);
     abort();
 }
 

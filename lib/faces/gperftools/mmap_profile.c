@@ -19,7 +19,6 @@
 #include "base/compiler.h"
 #include "base/message.h"
 #include "base/os.h"
-#include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/heap/observer.h"
@@ -133,13 +132,8 @@ static void region_remove(uintptr_t start, uintptr_t end, const struct caller *c
 
 static void say(const char *call, const void *at, size_t size, const void *result)
 {
-    char buffer[200];
-    struct print line;
-    if (!log_calls)
-        return;
-    print_start(&line, buffer, sizeof buffer);
-    print_format(&line, "%s(start=%p, len=%zu) = %p\n", call, at, size, result);
-    message_flush(&line);
+    if (log_calls)
+        message_format("%s(start=%p, len=%zu) = %p\n", call, at, size, result);
 }
 
 static uintptr_t rounded(uintptr_t end)

@@ -7,7 +7,6 @@
 #include "lib/faces/lsan/lsan.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +14,10 @@
 #include "base/config.h"
 #include "base/message.h"
 #include "base/os.h"
-#include "base/print.h"
 #include "lib/heap/observer.h"
 #include "lib/process/process.h"
 
-enum { LINE_SIZE = 1024, FILE_MAX = 1 << 20 };
+enum { FILE_MAX = 1 << 20 };
 
 /* The program may define these. */
 extern int __lsan_is_turned_off(void) __attribute__((weak));
@@ -150,18 +148,6 @@ static void *real(const char *name)
     return next_find(name);
 }
 
-void lsan_say(const char *format, ...)
-{
-    char buffer[LINE_SIZE];
-    struct print line;
-    va_list list;
-    print_start(&line, buffer, sizeof buffer);
-    va_start(list, format);
-    print_list(&line, format, list);
-    va_end(list);
-    message_flush(&line);
-}
-
 /* The whole file, for good. */
 static const char *file_read(const char *path)
 {
@@ -171,8 +157,8 @@ static const char *file_read(const char *path)
     if (fd >= 0)
         os_close(fd);
     if (got < 0)
-        lsan_say("==%d==LeakSanitizer: failed to read suppressions file '%s'\n", (int)os_pid(),
-                 path);
+        message_format("==%d==LeakSanitizer: failed to read suppressions file '%s'\n",
+                       (int)os_pid(), path);
     return got < 0 ? NULL : text;
 }
 
@@ -211,8 +197,8 @@ static bool check(const struct roots_thread *here)
     };
     const struct leak_scan *scan = leaks_find(&request);
     if (scan == NULL) {
-        lsan_say("==%d==LeakSanitizer has encountered a fatal error: %s\n", (int)os_pid(),
-                 leaks_refused);
+        message_format("==%d==LeakSanitizer has encountered a fatal error: %s\n", (int)os_pid(),
+                       leaks_refused);
         return false;
     }
     bool found = lsan_report(scan) > 0;

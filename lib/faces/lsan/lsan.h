@@ -42,6 +42,5 @@ bool lsan_suppress_fits(const char *function, const char *module, uint64_t objec
 void lsan_suppress_print(void);
 
 /* Text to standard error. */
-__attribute__((format(printf, 1, 2))) void lsan_say(const char *format, ...);
 
 #endif

@@ -3,6 +3,7 @@
  * Blocks that an indirect leak hangs on are not told: a stack is what both have in common. */
 #include <string.h>
 
+#include "base/message.h"
 #include "base/os.h"
 #include "lib/faces/lsan/code_name.h"
 #include "lib/faces/lsan/lsan.h"
@@ -33,9 +34,9 @@ uint64_t lsan_report(const struct leak_scan *scan)
         objects += leaks[i].suppressed ? 0 : leaks[i].objects;
     }
     if (objects > 0)
-        lsan_say("\n=================================================================\n"
-                 "==%d==ERROR: LeakSanitizer: detected memory leaks\n\n",
-                 (int)os_pid());
+        message_format("\n=================================================================\n"
+                       "==%d==ERROR: LeakSanitizer: detected memory leaks\n\n",
+                       (int)os_pid());
     for (unsigned i = 0; i < count; i++)
         if (!leaks[i].suppressed &&
             (lsan_options.leaks_max == 0 || shown++ < lsan_options.leaks_max))
@@ -43,8 +44,8 @@ uint64_t lsan_report(const struct leak_scan *scan)
     if (lsan_options.print_suppressions)
         lsan_suppress_print();
     if (objects > 0)
-        lsan_say("SUMMARY: LeakSanitizer: %lu byte(s) leaked in %lu allocation(s).\n",
-                 (unsigned long)bytes, (unsigned long)objects);
+        message_format("SUMMARY: LeakSanitizer: %lu byte(s) leaked in %lu allocation(s).\n",
+                       (unsigned long)bytes, (unsigned long)objects);
     if (leaks != NULL)
         os_unmap(leaks, room);
     return bytes;
@@ -79,9 +80,9 @@ static unsigned leaks_gather(struct leak *leaks, const struct scan_result *resul
             leaks[count++] =
                 (struct leak){stack, false, false, row->definite_requested, row->definite.blocks};
         if (row->indirect.blocks > 0)
-            leaks[count++] = (struct leak){stack, true, false,
-                                           row->requested_bytes - row->definite_requested,
-                                           row->indirect.blocks};
+            leaks[count++] =
+                (struct leak){stack, true, false, row->requested_bytes - row->definite_requested,
+                              row->indirect.blocks};
     }
     leaks_sort(leaks, count, true);
     for (unsigned i = 0; i < count; i++)
@@ -113,28 +114,28 @@ static bool is_suppressed(const struct leak *leak)
 static void leak_print(const struct leak *leak, const struct scan_result *result)
 {
     unsigned frames = 0;
-    lsan_say("%s leak of %lu byte(s) in %lu object(s) allocated from:\n",
-             leak->indirect ? "Indirect" : "Direct", (unsigned long)leak->bytes,
-             (unsigned long)leak->objects);
+    message_format("%s leak of %lu byte(s) in %lu object(s) allocated from:\n",
+                   leak->indirect ? "Indirect" : "Direct", (unsigned long)leak->bytes,
+                   (unsigned long)leak->objects);
     for (uint32_t node = leak->stack; node > STACK_OTHER && frames < FRAMES_MAX; frames++) {
         struct code_name name;
         uintptr_t pc = 0;
         stacks_node(node, &node, &pc);
         code_name_find(pc, &name);
-        lsan_say("    #%u 0x%lx %s%s (%s+0x%lx)\n", frames, (unsigned long)pc,
-                 name.function[0] != '\0' ? "in " : "", name.function,
-                 name.module[0] != '\0' ? name.module : "<unknown module>",
-                 (unsigned long)name.offset);
+        message_format("    #%u 0x%lx %s%s (%s+0x%lx)\n", frames, (unsigned long)pc,
+                       name.function[0] != '\0' ? "in " : "", name.function,
+                       name.module[0] != '\0' ? name.module : "<unknown module>",
+                       (unsigned long)name.offset);
     }
     if (frames == 0)
-        lsan_say("    <empty stack>\n");
-    lsan_say("\n");
+        message_format("    <empty stack>\n");
+    message_format("\n");
     if (!lsan_options.report_objects)
         return;
-    lsan_say("Objects leaked above:\n");
+    message_format("Objects leaked above:\n");
     for (unsigned i = 0; i < result->lost_count && i < SCAN_LOST_MAX; i++)
         if (track_stack(result->lost[i].site) == leak->stack)
-            lsan_say("0x%lx (%lu bytes)\n", (unsigned long)result->lost[i].start,
-                     (unsigned long)result->lost[i].requested);
-    lsan_say("\n");
+            message_format("0x%lx (%lu bytes)\n", (unsigned long)result->lost[i].start,
+                           (unsigned long)result->lost[i].requested);
+    message_format("\n");
 }

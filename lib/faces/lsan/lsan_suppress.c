@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/message.h"
 #include "base/print.h"
 #include "lib/faces/lsan/lsan.h"
 
@@ -56,8 +57,8 @@ void lsan_suppress_print(void)
         char text[PATTERN_SIZE + 64];
         struct print line;
         if (!any)
-            lsan_say("-----------------------------------------------------\n"
-                     "Suppressions used:\n  count      bytes template\n");
+            message_format("-----------------------------------------------------\n"
+                           "Suppressions used:\n  count      bytes template\n");
         any = true;
         print_start(&line, text, sizeof text);
         print_unsigned(&line, patterns[i].objects);
@@ -67,10 +68,10 @@ void lsan_suppress_print(void)
         print_right(&line, from, 11);
         print_char(&line, ' ');
         print_clean(&line, patterns[i].text, patterns[i].length, PATTERN_SIZE);
-        lsan_say("%s\n", print_string(&line));
+        message_format("%s\n", print_string(&line));
     }
     if (any)
-        lsan_say("-----------------------------------------------------\n\n");
+        message_format("-----------------------------------------------------\n\n");
 }
 
 /* Where a part without * occurs in the name, at the beginning only if `at_start`; NULL: nowhere. */
