@@ -426,11 +426,15 @@ void heap_recover(bool first)
     memset(parked, 0, sizeof parked);
     parked_count = 0;
     held_forget_bins();
+    uint32_t alive = 0; /* counted anew: a thread of the parent may have been between its mark and
+                           the count */
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
+        alive += heap->alive;
         memset(heap->noted, 0, sizeof heap->noted);
         heap->unshared = 0;
         heap->inherited = true;
     }
+    store_relaxed(&pages_threads, alive);
     if (first)
         heap_claim();
 }

@@ -113,6 +113,7 @@ static int child(uint64_t random)
     assert(alloc_forked());
     bool was_held = any_lock_is_held();
     uint32_t parent_id = lock_self();
+    pages_threads += random % 2; /* as if a thread were between its mark and the count */
     assert(alloc_repair_begin());
     alloc_recover(parent_id, true);
     track_recover(parent_id, true);
