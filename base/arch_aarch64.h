@@ -82,6 +82,17 @@ static inline bool arch_wait_interrupted(const char *frame, bool (*readable)(con
     return readable(pc - 1, 2 * sizeof *pc) && (pc[0] == entry || arch_call_interrupted(frame));
 }
 
+/* A call that is to begin again ends instead, with EINTR. */
+static inline void arch_call_end(char *frame, bool (*readable)(const void *, size_t))
+{
+    static const uint32_t entry = 0xd4000001; /* svc #0 */
+    const uint32_t **pc = (const uint32_t **)(frame + ARCH_SIGNAL_PC);
+    if (!readable(*pc, sizeof **pc) || **pc != entry)
+        return;
+    *pc += 1;
+    *(long *)(frame + ARCH_SIGNAL_X0) = -EINTR;
+}
+
 /* A return address without pointer authentication, which uses the bits above those of a user
  * address. */
 static inline uintptr_t arch_plain(uintptr_t address)

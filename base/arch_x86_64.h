@@ -70,6 +70,18 @@ static inline bool arch_wait_interrupted(const char *frame, bool (*readable)(con
     return end == pc + LENGTH || (end == pc && *(const long *)(frame + RESULT) == -EINTR);
 }
 
+/* A call that is to begin again ends instead, with EINTR. */
+static inline void arch_call_end(char *frame, bool (*readable)(const void *, size_t))
+{
+    enum { RESULT = 144, RCX = 152, LENGTH = 2 };
+    uintptr_t *pc = (uintptr_t *)(frame + ARCH_SIGNAL_PC);
+    (void)readable;
+    if (*(const uintptr_t *)(frame + RCX) != *pc + LENGTH)
+        return;
+    *pc += LENGTH;
+    *(long *)(frame + RESULT) = -EINTR;
+}
+
 /* A return address as a plain address; this machine adds nothing to it. */
 static inline uintptr_t arch_plain(uintptr_t address)
 {

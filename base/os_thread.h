@@ -49,6 +49,9 @@ bool os_thread_own_files(void);
 /* Sets a handler unless the program has one: it runs with all signals blocked, on the alternate
  * stack if there is one, and system calls that can be restarted are. */
 bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *));
+/* The same where the program has one, of which `before` tells. */
+bool os_handler_replace(int signal, void (*handler)(int, siginfo_t *, void *),
+                        struct sigaction *before);
 /* The handler that the signal has now; NULL: none, or there is no such signal. */
 const void *os_handler(int signal);
 

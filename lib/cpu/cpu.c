@@ -43,9 +43,11 @@ static struct os_usage used, used_since;
 
 static void on_interrupt(const void *info, void *context);
 static void task_joined(uint32_t number);
+static void task_found(uint32_t number);
 static void task_ended(uint32_t number);
 
-static const struct tasks_scan scan_calls = {task_joined, task_ended};
+static const struct tasks_scan first_scan = {task_joined, task_ended};
+static const struct tasks_scan later_scan = {task_found, task_ended};
 
 /* No handler of the program's runs on top: it might jump out. */
 static bool cpu_lock(struct os_signals *before)
@@ -63,16 +65,19 @@ static void cpu_unlock(const struct os_signals *before)
     os_signals_release(before);
 }
 
-/* A signal that is free. SIGURG and SIGWINCH are ignored where there is no handler. */
+/* A signal that is free. SIGWINCH and SIGURG are ignored where there is no handler. If all have
+ * one, as in Go's programs, the first is shared with the program: the kernel drops a signal of the
+ * program's that comes while one of the same number is pending, and Go and PostgreSQL can't do
+ * without a SIGURG of theirs. */
 static int signal_choose(int wish)
 {
-    static const int ours[] = {ATTACH_SIGNAL, SIGWINCH, SIGPROF};
+    static const int ours[] = {SIGWINCH, ATTACH_SIGNAL, SIGPROF};
     if (wish != 0)
         return interrupt_open(wish) ? wish : 0;
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         if (interrupt_open(ours[i]))
             return ours[i];
-    return 0;
+    return interrupt_take_over(ours[0]) ? ours[0] : 0;
 }
 
 static void task_arm(uint32_t number, bool begins)
@@ -84,6 +89,12 @@ static void task_arm(uint32_t number, bool begins)
 static void task_joined(uint32_t number)
 {
     task_arm(number, false);
+}
+
+/* It has begun since the first scan: all of its time counts. */
+static void task_found(uint32_t number)
+{
+    task_arm(number, true);
 }
 
 static void task_ended(uint32_t number)
@@ -138,6 +149,7 @@ static int begin_locked(const struct cpu_wish *wish)
     signal_now = signal_choose(wish->signal);
     if (signal_now == 0)
         return EBUSY;
+    interrupt_share(signal_now); /* the program may want it later */
     interrupt_hear(INTERRUPT_CPU, on_interrupt);
     if (wish->wall != wall_now)
         samples_forget(); /* of the other clock */
@@ -154,7 +166,7 @@ static int begin_locked(const struct cpu_wish *wish)
     for (uint32_t number = 1; number < tasks_count(); number++)
         if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
             task_joined(number);
-    tasks_scan(&scan_calls);
+    tasks_scan(&first_scan);
     clocks_scout(true);
     about_copy();
     return 0;
@@ -296,7 +308,7 @@ static void look_around(void)
     uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
     about_copy();
     if (tasks_self(os_tid_asked()) == TASK_NONE || ring % LOOK_EVERY == 0)
-        tasks_scan_start(&scan_calls);
+        tasks_scan_start(&later_scan);
 }
 
 static bool is_wanted(void)

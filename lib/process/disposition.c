@@ -21,6 +21,7 @@
 #include "lib/guard/guard.h"
 #include "lib/process/ending.h"
 #include "lib/process/next.h"
+#include "lib/watch/watch.h"
 
 typedef void handler(int number);
 typedef handler *setter(int number, handler *value);
@@ -38,6 +39,7 @@ static setter *next_signal, *next_sysv, *next_sigset;
 
 static int set(int number, const struct sigaction *action, struct sigaction *before);
 static bool is_hidden(int number, const void *value);
+static bool is_one_of_ours(handler *value);
 static struct sigaction ours(void);
 static void set_take(sigset_t *set, int number);
 
@@ -45,12 +47,17 @@ EXPORT int sigaction(int number, const struct sigaction *restrict action,
                      struct sigaction *restrict before)
 {
     struct sigaction own = ours(), kept;
+    interrupt_wrapped();
     if (fault_is_ours(number)) { /* ours stays, and passes on what is not for us */
         fault_get(&kept);
         if (action != NULL)
             fault_set(action);
         if (before != NULL)
             *before = kept;
+        return 0;
+    }
+    if (interrupt_is_shared(number)) {
+        interrupt_exchange(number, action, before);
         return 0;
     }
     if (fault_is_ours(SIGSEGV) && action != NULL) {
@@ -60,7 +67,7 @@ EXPORT int sigaction(int number, const struct sigaction *restrict action,
     }
     bool hidden = action != NULL && is_hidden(number, action->sa_handler);
     int result = set(number, hidden ? &own : action, before);
-    if (result == 0 && before != NULL && before->sa_handler == ending_handler)
+    if (result == 0 && before != NULL && is_one_of_ours(before->sa_handler))
         memset(before, 0, sizeof *before);
     return result;
 }
@@ -86,6 +93,11 @@ static bool is_hidden(int number, const void *value)
            load_relaxed(&hiding);
 }
 
+static bool is_one_of_ours(handler *value)
+{
+    return value == ending_handler || interrupt_is_ours((const void *)value);
+}
+
 static struct sigaction ours(void)
 {
     struct sigaction action = {0};
@@ -104,11 +116,15 @@ static handler *set_by(setter *next, int number, handler *value, int flags)
         fault_set(&wanted);
         return kept.sa_handler;
     }
+    if (interrupt_is_shared(number)) {
+        interrupt_exchange(number, &wanted, &kept);
+        return kept.sa_handler;
+    }
     bool hidden = is_hidden(number, value);
     handler *before = next(number, hidden ? ending_handler : value);
     if (hidden && before != SIG_ERR)
         set(number, &own, NULL);
-    return before == ending_handler ? SIG_DFL : before;
+    return is_one_of_ours(before) ? SIG_DFL : before;
 }
 
 EXPORT handler *signal(int number, handler *value)

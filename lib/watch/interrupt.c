@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/watch/interrupt.h. */
+/*
+ * See lib/watch/interrupt.h. The handler first finds out what a signal is for: a value with our
+ * mark that a timer or a thread of ours sent, or a client's request. Everything else is the
+ * program's, and is passed on where it has set a handler since; what it has set is read without a
+ * lock, since the handler may interrupt the thread that sets it.
+ */
 #include "lib/watch/interrupt.h"
 
 #include <signal.h>
@@ -15,6 +20,12 @@
 
 static interrupt_hearer *hearers[INTERRUPTS];
 
+enum { SIGNALS = 64 };
+static BULK struct sigaction programs[SIGNALS + 1]; /* what the program has set; by `version` */
+static uint64_t shared;                             /* a bit for each signal */
+static uint32_t version, changing;
+static bool wrapped;
+
 static void on_signal(int signal, siginfo_t *info, void *context);
 
 void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer)
@@ -29,12 +40,101 @@ bool interrupt_open(int signal)
 
 bool interrupt_is_open(int signal)
 {
-    return os_handler(signal) == (const void *)on_signal;
+    return interrupt_is_ours(os_handler(signal));
 }
 
+bool interrupt_is_ours(const void *handler)
+{
+    return handler == (const void *)on_signal;
+}
+
+/* Where the program has set a handler meanwhile, ours stays for its sake. */
 void interrupt_close(int signal)
 {
-    os_signal_drop(signal, (void (*)(int))(uintptr_t)on_signal);
+    if (!interrupt_is_shared(signal) || programs[signal].sa_handler == SIG_DFL)
+        os_signal_drop(signal, (void (*)(int))(uintptr_t)on_signal);
+}
+
+/* ---- signals that the program has handlers for, too ---- */
+
+void interrupt_share(int signal)
+{
+    __atomic_fetch_or(&shared, (uint64_t)1 << (signal - 1), __ATOMIC_RELEASE);
+}
+
+void interrupt_wrapped(void)
+{
+    store_relaxed(&wrapped, true);
+}
+
+bool interrupt_take_over(int signal)
+{
+    struct sigaction before;
+    if (!load_relaxed(&wrapped) || !os_handler_replace(signal, on_signal, &before))
+        return false;
+    if (!interrupt_is_shared(signal))
+        interrupt_exchange(signal, &before, NULL);
+    interrupt_share(signal);
+    return true;
+}
+
+bool interrupt_is_shared(int signal)
+{
+    return signal >= 1 && signal <= SIGNALS && load_acquire(&shared) >> (signal - 1) & 1 &&
+           !os_shares_memory();
+}
+
+/* With all signals blocked, so that a handler never waits for what it interrupted. */
+void interrupt_exchange(int signal, const struct sigaction *action, struct sigaction *before)
+{
+    uint64_t mask;
+    os_signals_set(~(uint64_t)0, &mask);
+    while (__atomic_exchange_n(&changing, 1, __ATOMIC_ACQUIRE) != 0)
+        arch_pause();
+    if (before != NULL)
+        *before = programs[signal];
+    if (action != NULL) {
+        __atomic_add_fetch(&version, 1, __ATOMIC_ACQ_REL);
+        programs[signal] = *action;
+        __atomic_add_fetch(&version, 1, __ATOMIC_RELEASE);
+    }
+    store_release(&changing, 0);
+    os_signals_set(mask, NULL);
+}
+
+static struct sigaction program_of(int signal)
+{
+    struct sigaction action;
+    uint32_t before;
+    do {
+        before = load_acquire(&version);
+        action = programs[signal];
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while (before % 2 != 0 || before != load_relaxed(&version));
+    return action;
+}
+
+/* To the program's handler, as the kernel would have called it. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    struct sigaction action = program_of(signal), plain = {0};
+    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
+        return;
+    if (action.sa_flags & (int)SA_RESETHAND)
+        interrupt_exchange(signal, &plain, NULL);
+    if (!(action.sa_flags & SA_RESTART))
+        arch_call_end((char *)context - ARCH_SIGNAL_CONTEXT, os_readable);
+    uint64_t mask = 0, own = 0;
+    memcpy(&mask, &((ucontext_t *)context)->uc_sigmask, sizeof mask);
+    memcpy(&own, &action.sa_mask, sizeof own);
+    mask |= own;
+    if (!(action.sa_flags & SA_NODEFER))
+        mask |= (uint64_t)1 << (signal - 1);
+    os_signals_set(mask, NULL);
+    if (action.sa_flags & SA_SIGINFO)
+        action.sa_sigaction(signal, info, context);
+    else
+        action.sa_handler(signal);
 }
 
 static void pass(enum interrupt kind, const siginfo_t *info, void *context)
@@ -129,12 +229,18 @@ void interrupt_wait_end(struct interrupt_wait *wait)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-    (void)signal;
-    wait_cut((char *)context - ARCH_SIGNAL_CONTEXT, context);
+    enum interrupt kind = INTERRUPTS;
     if (info->si_code == SI_TIMER && is_marked(info))
-        pass(INTERRUPT_CPU, info, context);
+        kind = INTERRUPT_CPU;
     else if (info->si_code == SI_QUEUE && is_marked(info))
-        pass(INTERRUPT_STOP, info, context);
+        kind = INTERRUPT_STOP;
     else if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
-        pass(INTERRUPT_CONTROL, info, context);
+        kind = INTERRUPT_CONTROL;
+    if (kind == INTERRUPTS && load_relaxed(&shared) != 0) {
+        pass_on(signal, info, context);
+        return;
+    }
+    wait_cut((char *)context - ARCH_SIGNAL_CONTEXT, context);
+    if (kind != INTERRUPTS)
+        pass(kind, info, context);
 }

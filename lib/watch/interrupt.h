@@ -24,10 +24,28 @@ void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer);
 
 /* Sets the handler for the signal. False: the program has one of its own. */
 bool interrupt_open(int signal);
-/* Whether the signal has our handler now. */
+/* Whether the signal has our handler now; whether that is this one. */
 bool interrupt_is_open(int signal);
+bool interrupt_is_ours(const void *handler);
 /* The signal does again what it does by itself. */
 void interrupt_close(int signal);
+
+/*
+ * A program may set a handler of its own for the signal while we need it (Go sets one for nearly
+ * every signal). Ours then stays and passes on every signal that is not for us, as the kernel would
+ * have delivered it; the program sees what it has set (lib/process/disposition.c).
+ */
+struct sigaction;
+/* From now on the signal is shared. */
+void interrupt_share(int signal);
+/* The same where the program has a handler already: ours takes its place. */
+bool interrupt_take_over(int signal);
+/* The program calls our sigaction: `interrupt_take_over` can work. */
+void interrupt_wrapped(void);
+/* Whether the calling process shares the signal; a child of vfork has its own handlers. */
+bool interrupt_is_shared(int signal);
+/* What the program has set for a shared signal, and what it sets now; NULL: nothing. */
+void interrupt_exchange(int signal, const struct sigaction *action, struct sigaction *before);
 
 /*
  * System calls that wait and that the kernel does not begin again after a handler, whatever flags

@@ -24,6 +24,8 @@
 #include <vector>
 
 enum kind { THROW, LOAD, ALLOCATE, FORK, START, JUMP, SWITCH, ERRNO, KINDS };
+static const int threads_of[KINDS] = {4, 4, 2, 2, 2, 2, 2, 2};
+enum { THREADS = 20 };
 static const char *const names[] = {"throw", "load", "allocate", "fork",
                                     "start", "jump", "switch",   "errno"};
 static std::atomic<long> done[KINDS];
@@ -168,7 +170,7 @@ static void on_alarm(int)
 
 int main(int, char **arguments)
 {
-    pthread_t threads[2 * KINDS];
+    pthread_t threads[THREADS];
     library = arguments[1];
     struct sigaction action = {};
     action.sa_handler = on_alarm;
@@ -178,8 +180,10 @@ int main(int, char **arguments)
     sigaction(SIGUSR1, &action, nullptr);
     struct itimerval every = {{0, 1000}, {0, 1000}};
     setitimer(ITIMER_REAL, &every, nullptr);
-    for (long i = 0; i < 2 * KINDS; i++)
-        pthread_create(&threads[i], nullptr, run, (void *)(i % KINDS));
+    int started = 0;
+    for (long kind = 0; kind < KINDS; kind++)
+        for (int i = 0; i < threads_of[kind]; i++)
+            pthread_create(&threads[started++], nullptr, run, (void *)kind);
     struct timespec until, now;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += atoi(arguments[2]);

@@ -30,6 +30,32 @@ void clock_rows_start(struct clock_rows *clock, struct profile *profile,
                      cpu->uncovered == 1 ? "its" : "their");
 }
 
+/* A thread that used CPU time and has hardly a sample. */
+static void blocked_note(struct clock_rows *clock, const struct clock_thread *kept,
+                         const struct capture_cpu_thread *thread)
+{
+    enum { MUCH_NS = 50000000, SHARE = 4 };
+    if (clock->wall || thread->cpu_ns < MUCH_NS || thread->ns > thread->cpu_ns / SHARE)
+        return;
+    if (clock->blocked++ == 0)
+        clock->blocked_name = kept->name;
+    clock->blocked_ns += thread->cpu_ns - thread->ns;
+}
+
+static void blocked_warn(const struct clock_rows *clock, struct profile *profile)
+{
+    if (clock->blocked == 0)
+        return;
+    char others[48] = "";
+    if (clock->blocked > 1)
+        snprintf(others, sizeof others, " and %u more", clock->blocked - 1);
+    profile_warn(profile,
+                 "%lu ms of CPU time of thread %s%s have no sample: it blocks all signals, also "
+                 "the one that samples it (SIGWINCH)",
+                 (unsigned long)(clock->blocked_ns / 1000000),
+                 profile_text(profile, clock->blocked_name), others);
+}
+
 void clock_rows_thread(struct clock_rows *clock, struct profile *profile,
                        const struct capture_cpu_thread *thread)
 {
@@ -43,6 +69,7 @@ void clock_rows_thread(struct clock_rows *clock, struct profile *profile,
     kept->name = thread->name.length > 0
                      ? profile_string(profile, thread->name.bytes, thread->name.length)
                      : profile_string(profile, name, (size_t)length);
+    blocked_note(clock, kept, thread);
 }
 
 void clock_rows_row(struct clock_rows *clock, struct profile *profile,
@@ -66,6 +93,7 @@ bool clock_rows_end(struct clock_rows *clock, struct profile *profile)
     if (clock->threads.count > 0)
         qsort(clock->threads.items, clock->threads.count, sizeof(struct clock_thread), by_number);
     bool alone = profile->samples.count == 0;
+    blocked_warn(clock, profile);
     if (alone) {
         profile->kind = PROFILE_CPU;
         profile->types = 0;

@@ -23,6 +23,9 @@ struct clock_rows {
     struct list threads;    /* struct clock_thread, by number after clock_rows_end */
     struct list rows;       /* struct capture_cpu_row */
     unsigned samples, time; /* columns */
+    unsigned blocked;       /* threads whose CPU time has hardly a sample, */
+    uint64_t blocked_ns;    /* that time, */
+    uint32_t blocked_name;  /* and the first one's name */
 };
 
 void clock_rows_start(struct clock_rows *clock, struct profile *profile,
