@@ -22,6 +22,7 @@
 #include "lib/alloc/heap.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
+#include "lib/alloc/lent.h"
 #include "lib/alloc/meta.h"
 #include "lib/alloc/outside.h"
 #include "lib/alloc/owner.h"

@@ -265,6 +265,7 @@ static struct span *span_for(struct central *central, unsigned pool, unsigned ma
     if (span == NULL && (span = span_make(pool, mark, watched, central->spans)) != NULL) {
         span->taker = apart ? pages_side : 0;
         central->spans++;
+        add_relaxed(&central->made, 1);
         central->fresh += span_fresh(span);
         add_relaxed(&central->here, span->blocks);
         list_add(central, span);
@@ -298,6 +299,7 @@ unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wante
     struct central *central = central_of(&pool, list);
     lock_take(&central->lock);
     unsigned got = take_locked(central, pool, list, slots, wanted);
+    add_relaxed(&central->fills, 1);
     lock_give(&central->lock);
     return got;
 }
@@ -415,6 +417,7 @@ void central_give(void *const *slots, unsigned count)
         lock_take(&central->lock);
         unsigned done = give_locked(central, span->home, class, slots, count);
         add_relaxed(&central->out, -(size_t)done);
+        add_relaxed(&central->flushes, 1);
         held_add(-(uint64_t)done * class_size(class));
         lock_give(&central->lock);
         slots += done;

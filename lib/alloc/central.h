@@ -24,11 +24,13 @@ enum { CENTRAL_HEADS = 4 };
 struct central {
     struct lock lock;
     uint32_t heads[CENTRAL_HEADS]; /* ids */
-    uint32_t spans;                /* of this mark in all */
+    uint32_t spans;                /* of this mark in all, */
+    uint32_t made;                 /* and those that were ever made */
     size_t out;                    /* blocks that are not here: in bins or with the program */
     size_t here;                   /* free blocks in the spans, */
     size_t fresh;    /* and those of them that lie beyond what was ever taken, nearly all */
     uint64_t direct; /* blocks that went to the program without a bin, ever */
+    uint32_t fills, flushes; /* calls of `central_take` and `central_give` */
 };
 
 /* Whether a thread holds the lock of this list at the moment. */

@@ -42,8 +42,9 @@ struct owner *owner_new(void)
         unused = owner->unused;
         owner->deleted = false;
         owner->alive = true;
-        owner->tag = 0;
+        owner->tag = owner->large_allocs = owner->large_frees = owner->large_bytes = 0;
         owner->maker = NULL;
+        owner->lend = NULL;
     }
     lock_give(&heap_lock);
     return owner != NULL ? owner : owner_fresh();
@@ -154,6 +155,7 @@ static unsigned take_locked(struct owner *owner, unsigned pool, unsigned class, 
                 break;
             owned->spans++;
             owner->spans++;
+            add_relaxed(&owned->made, 1);
             add_relaxed(&owned->here, span->blocks);
             list_add(&owned->some, span);
         }
@@ -174,6 +176,7 @@ unsigned owner_take(struct owner *owner, unsigned pool, unsigned class, unsigned
 {
     lock_take(&owner->lock);
     unsigned got = take_locked(owner, pool, class, list, slots, wanted);
+    add_relaxed(&owner->lists[list][class].fills, 1);
     lock_give(&owner->lock);
     return got;
 }
@@ -190,7 +193,9 @@ static void put_away(struct owner *owner)
     for (unsigned list = 0; list < OWNED_LISTS; list++)
         for (unsigned class = 1; class < CLASS_COUNT; class ++) {
             heap_count_retired(class, owner->lists[list][class].mallocs);
-            store_relaxed(&owner->lists[list][class].mallocs, 0);
+            struct owned *owned = &owner->lists[list][class];
+            store_relaxed(&owned->mallocs, 0);
+            owned->fills = owned->flushes = owned->made = 0;
         }
     owner->alive = false;
     owner->unused = unused;
@@ -231,6 +236,7 @@ void owner_give(void *const *slots, unsigned count)
         struct owner *owner = owner_of(span_of(slots[0]));
         bool last = false;
         lock_take(&owner->lock);
+        add_relaxed(&list_of(owner, span_of(slots[0]))->flushes, 1);
         do {
             last |= give_locked(owner, span_of(slots[0]), slots[0]);
             slots++;
@@ -249,6 +255,27 @@ void owner_add_large(struct owner *owner, struct span *span)
     span->kinds |= KIND_OWNED;
     list_add(&owner->large, span);
     owner->spans++;
+    add_relaxed(&owner->large_allocs, 1);
+    add_relaxed(&owner->large_bytes, (uint64_t)span->length << UNIT_SHIFT);
+    lock_give(&owner->lock);
+}
+
+/* A large block is about to leave the list. */
+static void large_ends(struct owner *owner, struct span *span)
+{
+    list_remove(&owner->large, span);
+    span->kinds &= (uint8_t)~KIND_OWNED;
+    add_relaxed(&owner->large_frees, 1);
+    add_relaxed(&owner->large_bytes, -((uint64_t)span->length << UNIT_SHIFT));
+}
+
+void owner_resized_large(struct span *span, size_t before)
+{
+    struct owner *owner = owner_of(span);
+    if (owner == NULL)
+        return;
+    lock_take(&owner->lock);
+    add_relaxed(&owner->large_bytes, ((uint64_t)span->length << UNIT_SHIFT) - before);
     lock_give(&owner->lock);
 }
 
@@ -258,8 +285,7 @@ void owner_remove_large(struct span *span)
     if (owner == NULL)
         return;
     lock_take(&owner->lock);
-    list_remove(&owner->large, span);
-    span->kinds &= (uint8_t)~KIND_OWNED;
+    large_ends(owner, span);
     bool last = --owner->spans == 0 && owner->deleted;
     lock_give(&owner->lock);
     if (last)
@@ -336,8 +362,7 @@ struct span *owner_end_next(struct owner *owner)
         }
     if (span == NULL && owner->large != 0) {
         span = span_at(owner->large);
-        list_remove(&owner->large, span);
-        span->kinds &= (uint8_t)~KIND_OWNED;
+        large_ends(owner, span);
     }
     owner->spans -= span != NULL;
     lock_give(&owner->lock);
@@ -347,6 +372,50 @@ struct span *owner_end_next(struct owner *owner)
 void owner_end(struct owner *owner)
 {
     put_away(owner);
+}
+
+void owner_sums(const struct owner *owner, struct owner_sum sums[CLASS_COUNT])
+{
+    memset(sums, 0, CLASS_COUNT * sizeof *sums);
+    lock_take(&heap_lock);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        for (unsigned list = 0; list < OWNED_LISTS; list++) {
+            const struct owned *owned = &owner->lists[list][class];
+            sums[class].mallocs += load_relaxed(&owned->mallocs);
+            sums[class].live += load_relaxed(&owned->out);
+            sums[class].here += load_relaxed(&owned->here);
+            sums[class].spans += load_relaxed(&owned->spans);
+            sums[class].fills += load_relaxed(&owned->fills);
+            sums[class].flushes += load_relaxed(&owned->flushes);
+            sums[class].made += load_relaxed(&owned->made);
+        }
+    for (const struct front *front = owner->fronts; front != NULL; front = front->sibling)
+        for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+            const struct front_bin *bin = load_acquire(&front->bins[class]);
+            if (bin == NULL)
+                continue;
+            sums[class].mallocs += load_relaxed(&bin->mallocs);
+            sums[class].cached += load_relaxed(&bin->count);
+        }
+    lock_give(&heap_lock);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        struct owner_sum *sum = &sums[class]; /* other threads go on meanwhile */
+        sum->live -= sum->cached < sum->live ? sum->cached : sum->live;
+        sum->mallocs = sum->mallocs < sum->live ? sum->live : sum->mallocs;
+    }
+    uint64_t ended = load_relaxed(&owner->large_frees);
+    sums[0].mallocs = load_relaxed(&owner->large_allocs);
+    sums[0].live = sums[0].spans = sums[0].mallocs - ended;
+}
+
+uint32_t owner_threads(const struct owner *owner)
+{
+    uint32_t threads = 0;
+    lock_take(&heap_lock);
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        threads += heap->alive && load_relaxed(&heap->default_owner) == owner;
+    lock_give(&heap_lock);
+    return threads;
 }
 
 bool owners_break(uint32_t parent_id)
@@ -360,6 +429,7 @@ bool owners_break(uint32_t parent_id)
 static void lists_clear(struct owner *owner)
 {
     owner->spans = owner->large = 0;
+    store_relaxed(&owner->large_bytes, 0);
     for (unsigned list = 0; list < OWNED_LISTS; list++)
         for (unsigned class = 1; class < CLASS_COUNT; class ++) {
             struct owned *owned = &owner->lists[list][class];
@@ -375,6 +445,7 @@ static void relist(struct owner *owner, struct span *span)
     owner->spans++;
     if (span->state == SPAN_LARGE) {
         list_add(&owner->large, span);
+        add_relaxed(&owner->large_bytes, (uint64_t)span->length << UNIT_SHIFT);
         return;
     }
     struct owned *owned = list_of(owner, span);

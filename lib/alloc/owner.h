@@ -35,6 +35,7 @@ struct owned {
     uint32_t out;     /* blocks that are not in the spans */
     uint32_t here;    /* free blocks in the spans */
     uint64_t mallocs; /* without those that fronts have counted */
+    uint32_t fills, flushes, made; /* as in a centre's list */
 };
 
 struct owner {
@@ -48,6 +49,11 @@ struct owner {
     struct owner *unused;
     struct heap *maker; /* of the thread that made it, while that one runs */
     uint64_t tag;       /* for the face that it belongs to */
+    /* Its large blocks: how many there were, how many ended, bytes of those that live. */
+    uint64_t large_allocs, large_frees, large_bytes;
+    /* NULL, or the program's own memory in the place of pages: called from outside of the
+     * allocator; *zero as in `large_take`. */
+    void *(*lend)(struct owner *owner, size_t size, size_t align, bool *zero);
     struct owned lists[OWNED_LISTS][CLASS_COUNT];
 };
 
@@ -86,9 +92,20 @@ unsigned owner_take(struct owner *owner, unsigned pool, unsigned class, unsigned
 void owner_count(struct owner *owner, unsigned class, unsigned list, uint64_t mallocs);
 /* Blocks of any owner come home. Aborts on one that is home already. */
 void owner_give(void *const *slots, unsigned count);
-/* A large block gets an owner, or loses it before it ends. */
+/* A large block gets an owner, or loses it before it ends; or became longer or shorter. */
 void owner_add_large(struct owner *owner, struct span *span);
 void owner_remove_large(struct span *span);
+void owner_resized_large(struct span *span, size_t before);
+
+/* The blocks of a class, or in row 0 the large ones: those that ever were, those that live, those
+ * in bins of fronts, those that are free in spans, and the spans; how often blocks were taken for a
+ * bin or came home from one, and the spans that were ever made. */
+struct owner_sum {
+    uint64_t mallocs, live, cached, here, spans, fills, flushes, made;
+};
+void owner_sums(const struct owner *owner, struct owner_sum sums[CLASS_COUNT]);
+/* Threads whose blocks come from this owner if malloc is asked. */
+uint32_t owner_threads(const struct owner *owner);
 
 /* The program has no more handle: the owner ends with its last block. */
 void owner_delete(struct owner *owner);

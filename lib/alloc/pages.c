@@ -498,6 +498,7 @@ static size_t return_one(struct pages *pages, struct span *span, uint64_t now_ms
     span->zero = returned == bytes;
     span->full = false;
     add_relaxed(&pages->returned_units, returned >> UNIT_SHIFT);
+    add_relaxed(&pages->returns, returned != 0);
     *refused = returned == 0 && bytes >= 2 * os_page_size();
     if (returned ==
         0) { /* locked, or less than a page of this kernel: later, with its neighbours */

@@ -34,7 +34,8 @@ struct pages {
     uint32_t spare;                                /* ids of ended spans, linked by `next` */
     uint32_t alone;                                /* dirty runs that were not joined */
     size_t used_units, dirty_units, clean_units;
-    uint64_t returned_units;          /* in all, since the start */
+    uint64_t returned_units;          /* in all, since the start, */
+    uint64_t returns;                 /* and in how many calls */
     uint32_t heads[SHELVES][BUCKETS]; /* by length */
 };
 

@@ -85,6 +85,8 @@ static bool locks_break(uint32_t parent_id)
     broken |= lock_break(&heap_lock, parent_id);
     lock_break(&outside_lock, parent_id); /* half-changed, it has less memory, no worse */
     lock_break(&shifted_lock, parent_id); /* never half-changed */
+    if (lock_break(&lent_lock, parent_id))
+        lent_give_up();
     if (lock_break(&meta_lock, parent_id)) {
         meta_recover();
         broken = true;
@@ -160,6 +162,10 @@ void alloc_abandoned(void)
         lock_give(&outside_lock);
     if (lock_is_own(&shifted_lock))
         lock_give(&shifted_lock);
+    if (lock_is_own(&lent_lock)) {
+        lent_give_up();
+        lock_give(&lent_lock);
+    }
     if (lock_is_own(&arena_lock)) {
         arena_recover();
         lock_give(&arena_lock);

@@ -17,6 +17,8 @@ uint8_t size_small_class[SMALL_GRANULES + 1];
 uint8_t size_coarse_class[COARSE_COUNT];
 struct size_bounds size_bounds[MARK_COUNT];
 
+static uint16_t asked_units[CLASS_COUNT]; /* 0: as is best */
+
 static size_t size_of_class(unsigned class)
 {
     if (class <= CLASS_FINE_LAST)
@@ -40,7 +42,8 @@ unsigned sizes_blocks(const struct size_class *c, size_t units)
 {
     size_t bytes = units * UNIT, most = bytes / c->size;
     size_t begin = c->step == 1 ? most : (bytes - TAIL_BYTES - 1) / c->size + 1;
-    return (unsigned)(begin < most ? begin : most);
+    most = begin < most ? begin : most;
+    return (unsigned)(most < c->blocks_most ? most : c->blocks_most);
 }
 
 /* The length that wastes least at its end; of equals the longest. */
@@ -85,6 +88,31 @@ static void bounds_fill(void)
     }
 }
 
+/* As near as can be: a span has one block at least, and SPAN_BLOCKS_MAX at most. Where its length
+ * must be a multiple of something, what is too much is never touched. */
+static void span_as_asked(struct size_class *c, size_t units)
+{
+    size_t most = (size_t)SPAN_BLOCKS_MAX * c->size / UNIT, least = units_of(c->size);
+    units = units > most && most >= least ? most : units < least ? least : units;
+    c->units_least = c->units_most = (uint16_t)((units + c->step - 1) / c->step * c->step);
+    c->blocks_most = (uint16_t)(units * UNIT / c->size);
+}
+
+void sizes_ask(size_t from, size_t to, size_t units)
+{
+    units = units < UINT16_MAX / 2 ? units : UINT16_MAX / 2;
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        if (size_of_class(class) >= from && size_of_class(class) <= to)
+            asked_units[class] = (uint16_t)units;
+}
+
+size_t sizes_span(const struct size_class *c)
+{
+    size_t bytes = (size_t)c->units_least << UNIT_SHIFT;
+    size_t used = (size_t)units_of(c->blocks_most * (size_t)c->size) << UNIT_SHIFT;
+    return c->blocks_most <= SPAN_BLOCKS_MAX && used < bytes ? used : bytes;
+}
+
 void sizes_init(void)
 {
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
@@ -94,7 +122,10 @@ void sizes_init(void)
         c->inverse = (uint32_t)(((UINT64_C(1) << 31) + granules - 1) / granules);
         c->step = c->size < STEP_FROM || c->size >= STEP_BELOW ? 1 : STEP_UNITS;
         c->units_least = (uint16_t)((units_of(c->size) + c->step - 1) / c->step * c->step);
+        c->blocks_most = SPAN_BLOCKS_MAX + 1;
         c->units_most = (uint16_t)units_for(c);
+        if (unlikely(asked_units[class] != 0))
+            span_as_asked(c, asked_units[class]);
     }
     table_fill(size_small_class, COUNT_OF(size_small_class), GRANULE);
     table_fill(size_coarse_class, COUNT_OF(size_coarse_class), (size_t)1 << COARSE_SHIFT);

@@ -64,6 +64,7 @@ struct size_class {
     uint32_t inverse; /* 2^31 / (size in granules), rounded up: division by one multiply */
     uint16_t units_least, units_most; /* of a span of this class */
     uint16_t step;                    /* its length and its first unit are multiples of this */
+    uint16_t blocks_most;             /* where less is asked for than fits */
 };
 
 extern HIDDEN struct size_class size_classes[CLASS_COUNT];
@@ -77,7 +78,11 @@ struct size_bounds {
 };
 extern HIDDEN struct size_bounds size_bounds[MARK_COUNT];
 
+/* Before it: spans of blocks of these sizes are to be `units` long, if that can be. */
+void sizes_ask(size_t from, size_t to, size_t units);
 void sizes_init(void);
+/* The bytes of the shortest span of the class that hold blocks. */
+size_t sizes_span(const struct size_class *c);
 /* How many blocks a span of the class is cut into. */
 unsigned sizes_blocks(const struct size_class *c, size_t units);
 /* How large a block must be so that one with a class fits and is aligned. More than BLOCK_MAX: none

@@ -10,6 +10,7 @@
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
 #include "lib/api/deepbind.h"
+#include "lib/api/elsewhere.h"
 #include "lib/api/faces.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hooks.h"

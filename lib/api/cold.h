@@ -40,6 +40,8 @@ void *cold_owned_take(struct owner *owner, size_t size, size_t align, const stru
                       bool *zero);
 /* All blocks are freed, their records end, the owner is gone. No thread may be using it. */
 void cold_owned_destroy(struct owner *owner, const struct caller *caller);
+/* The same, but that the owner stays. */
+void cold_owned_reset(struct owner *owner, const struct caller *caller);
 /* The blocks stay, and belong to the rest from now on. */
 void cold_owned_delete(struct owner *owner);
 /* `bound`: it is deleted when the calling thread ends, unless that has happened. NULL when memory
@@ -51,6 +53,9 @@ bool cold_owned_default(struct owner *owner);
 /* From outside, any pointer: frees a live block that has an owner, no record, and room in the
  * thread's front. */
 bool cold_owned_push(void *p);
+
+/* The calling thread has a heap from now on. False where it can have none. */
+bool cold_grow_up(void);
 
 /* Enters the slow code, for callers that record something there, and leaves it. False if this
  * thread is inside already (a signal handler interrupted it, or libc allocates in one of our own

@@ -121,7 +121,7 @@ size_t cold_usable_for(const void *p, const char *call)
     if (mark == MARK_FREE) {
         if (guarding_owns(p) && shifted_find(p) == NULL)
             return guarding_size(p, call, NULL);
-        size_t size = emergency_owns(p) ? emergency_size(p) : outside_size(p);
+        size_t size = emergency_owns(p) ? emergency_size(p) : elsewhere_size(p);
         void *block = shifted_find(p);
         if (block != NULL)
             return cold_usable_for(block, call) - (size_t)((const char *)p - (char *)block);
@@ -145,5 +145,5 @@ bool cold_is_block(const void *p)
     bool ours;
     return p != NULL &&
            (cold_mark(p, &ours) != MARK_FREE || guarding_owns(p) || emergency_owns(p) ||
-            outside_size(p) != 0 || shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
+            elsewhere_size(p) != 0 || shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
 }

@@ -63,6 +63,8 @@ void cold_large_count(struct heap *heap, struct heap_sums more);
 void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const struct origin *origin,
                         bool *zero);
 void cold_owned_give(void *p, struct span *span, struct heap *heap);
+/* From outside: a block of memory that the program lends to the owner. NULL: it lends none. */
+void *cold_lent_take(struct owner *owner, size_t size, size_t align, bool *zero);
 /* The thread ends: what it has of owners goes home. */
 void cold_owned_end(struct heap *heap);
 

@@ -16,12 +16,15 @@ static bool rings(struct heap *heap, struct front *front, size_t usable);
 static void *take_plain(struct owner *owner, struct heap *heap, struct front *front,
                         unsigned class);
 static void tell_counts(struct front *front, unsigned class);
+static void end_all(struct owner *owner, struct heap *heap, const struct caller *caller);
 static void end_span(struct span *span, struct heap *heap, const struct caller *caller);
 
 void *cold_owned_take(struct owner *owner, size_t size, size_t align, const struct caller *caller,
                       bool *zero)
 {
     *zero = false;
+    if (owner->lend != NULL && !young.lending && lock_held == 0)
+        return cold_lent_take(owner, size, align, zero);
     if (unlikely(!cold_begin(caller)))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = cold_owned_inside(owner, size, align, &(struct origin){caller, 0}, zero);
@@ -150,6 +153,21 @@ void cold_owned_give(void *p, struct span *span, struct heap *heap)
     owner_give(&p, 1);
 }
 
+void *cold_lent_take(struct owner *owner, size_t size, size_t align, bool *zero)
+{
+    young.lending = true;
+    void *block = owner->lend(owner, size, align, zero);
+    young.lending = false;
+    if (block == NULL) {
+        triggers_failure();
+        return NULL;
+    }
+    elsewhere_lent(lent_size(block));
+    if (unlikely(load_relaxed(&hooks_any)))
+        hooks_call_new(block, size);
+    return block;
+}
+
 struct owner *cold_owned_new(bool bound)
 {
     struct owner *owner = NULL;
@@ -181,15 +199,28 @@ void cold_owned_destroy(struct owner *owner, const struct caller *caller)
     if (!cold_begin(caller))
         return;
     struct heap *heap = cold_heap_made();
-    struct span *span;
-    cold_look_at_peak();
     if (heap != NULL && heap->default_owner == owner)
         heap->default_owner = NULL;
+    end_all(owner, heap, caller);
+    owner_end(owner);
+    cold_end();
+}
+
+void cold_owned_reset(struct owner *owner, const struct caller *caller)
+{
+    if (!cold_begin(caller))
+        return;
+    end_all(owner, cold_heap_made(), caller);
+    cold_end();
+}
+
+static void end_all(struct owner *owner, struct heap *heap, const struct caller *caller)
+{
+    struct span *span;
+    cold_look_at_peak();
     owner_end_begin(owner);
     while ((span = owner_end_next(owner)) != NULL)
         end_span(span, heap, caller);
-    owner_end(owner);
-    cold_end();
 }
 
 /* The blocks of a span that is in no list any more. */
@@ -219,6 +250,15 @@ static void end_span(struct span *span, struct heap *heap, const struct caller *
     young_sum((struct heap_sums){.frees = live, .free_bytes = live * size});
     counts_direct(class, 0, live);
     owner_end_span(span);
+}
+
+bool cold_grow_up(void)
+{
+    if (heap_self == NULL && cold_begin(NULL)) {
+        cold_heap_made();
+        cold_end();
+    }
+    return heap_self != NULL;
 }
 
 bool cold_owned_default(struct owner *owner)

@@ -27,6 +27,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     uint32_t site = 0;
     bool known = false;
     cold_large_count(heap, (struct heap_sums){1, 1, now, before});
+    owner_resized_large(span, before);
     if (span->kinds & KIND_RECORDED) {
         struct large_record *place = meta_at(span->record);
         origin.born = track_born(&place->record);
@@ -79,6 +80,8 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
         cold_free_watched(p, heap, caller, true);
         cold_large_begin(heap, block, size, &origin);
     }
+    if (heap_self != NULL && heap_self->default_owner != NULL)
+        owner_add_large(heap_self->default_owner, span_of(block));
     return block;
 }
 

@@ -146,9 +146,15 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
 void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     *zero = false;
+    struct owner *owner = heap_self == NULL ? NULL : heap_self->default_owner;
+    if (unlikely(owner != NULL && owner->lend != NULL)) {
+        if (young.lending)
+            owner = NULL; /* the program's functions need memory to give some */
+        else if (lock_held == 0)
+            return cold_lent_take(owner, size, align, zero);
+    }
     if (unlikely(!cold_begin(origin->caller)))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
-    struct owner *owner = heap_self == NULL ? NULL : heap_self->default_owner;
     void *block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
                                           : take_inside(size, align, origin, zero);
     if (unlikely(block == NULL))

@@ -47,9 +47,13 @@ static NOINLINE void *new_slow(size_t align, size_t size, unsigned family)
         if (!cxx_handler_called())
             break;
     }
-    if (cxx_new_aborts)
-        fatal_line("out of memory in operator new, and experimental_infallible_new is set; raise "
+    if (cxx_new_aborts) {
+        libc_abort("<jemalloc>: Allocation failed and opt.experimental_infallible_new is true. "
+                   "Aborting.\n",
+                   "out of memory in operator new, and experimental_infallible_new is set; raise "
                    "the memory limit");
+        return NULL;
+    }
     if (_ZSt17__throw_bad_allocv != NULL)
         _ZSt17__throw_bad_allocv();
     fatal_line("out of memory in operator new, and there is no C++ library to throw bad_alloc; "

@@ -13,11 +13,12 @@
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
+#include "lib/api/owned.h"
 #include "lib/guard/guard.h"
 #include "lib/watch/watch.h"
 
 int libc_new_mode;
-bool libc_aligned_strictly;
+bool (*libc_aligned_strictly)(void);
 
 /* Memory is out. True if a handler of the program's may have made room (tc_set_new_mode). */
 static NOINLINE bool libc_try_again(void)
@@ -31,7 +32,9 @@ static NOINLINE bool libc_try_again(void)
 static NOINLINE void *malloc_slow(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block;
+    void *block = owned_pop_default(size);
+    if (block != NULL)
+        return block;
     do
         block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
     while (unlikely(block == NULL) && libc_try_again());
@@ -141,6 +144,16 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
     return block;
 }
 
+abort_hook *libc_abort_hook;
+
+void libc_abort(const char *theirs, const char *ours)
+{
+    abort_hook *hook = load_acquire(&libc_abort_hook);
+    if (hook == NULL)
+        fatal_line(ours);
+    hook(theirs);
+}
+
 uint32_t libc_zero_realloc;
 uint64_t libc_zero_reallocs;
 
@@ -150,8 +163,11 @@ static NOINLINE void *realloc_zero(void *p)
     __atomic_fetch_add(&libc_zero_reallocs, 1, __ATOMIC_RELAXED);
     if (libc_zero_realloc == ZERO_REALLOC_ALLOCATES)
         return realloc(p, 1);
-    if (libc_zero_realloc == ZERO_REALLOC_ABORTS)
-        fatal_line("realloc(p, 0), and zero_realloc:abort is set; free the block instead");
+    if (libc_zero_realloc == ZERO_REALLOC_ABORTS) {
+        libc_abort("<jemalloc>: Called realloc(non-null-ptr, 0) with zero_realloc:abort set\n",
+                   "realloc(p, 0), and zero_realloc:abort is set; free the block instead");
+        return NULL;
+    }
     libc_free(p, &caller);
     return NULL;
 }
@@ -188,7 +204,8 @@ void *libc_aligned(size_t align, size_t size, const struct caller *caller)
         errno = EINVAL;
         return NULL;
     }
-    if (unlikely(align & (align - 1)) && libc_aligned_strictly) {
+    if (unlikely(align & (align - 1) || align == 0) && libc_aligned_strictly != NULL &&
+        libc_aligned_strictly()) {
         errno = EINVAL;
         return NULL;
     }
@@ -209,6 +226,8 @@ void *libc_malloc(size_t size, const struct caller *caller)
     struct heap *heap = load_relaxed(&heap_now);
     if (likely(size <= BLOCK_MAX))
         block = hot_pop(heap, hot_mark(heap, size));
+    if (unlikely(block == NULL))
+        block = owned_pop_default(size);
     while (unlikely(block == NULL)) {
         block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, caller);
         if (block == NULL && !libc_try_again())

@@ -42,10 +42,15 @@ struct caller; /* lib/watch/unwind.h */
 enum { ZERO_REALLOC_FREES, ZERO_REALLOC_ALLOCATES, ZERO_REALLOC_ABORTS };
 extern HIDDEN uint32_t libc_zero_realloc;
 extern HIDDEN uint64_t libc_zero_reallocs;
-/* An alignment that is no power of two is refused with EINVAL, not rounded up. */
-extern HIDDEN bool libc_aligned_strictly;
+/* Whether an alignment that is no power of two is refused with EINVAL, not rounded up. */
+extern HIDDEN bool (*libc_aligned_strictly)(void);
 /* operator new ends the program when memory is out. */
 extern HIDDEN bool cxx_new_aborts;
+/* Where jemalloc would end the program: tells a function of the program's, in jemalloc's words, or
+ * ends it with a line of ours. */
+typedef void abort_hook(const char *message);
+extern HIDDEN abort_hook *libc_abort_hook;
+void libc_abort(const char *theirs, const char *ours);
 /* Not 0: malloc and its relatives call C++'s new_handler when memory is out, and try again. */
 extern HIDDEN int libc_new_mode;
 /* Calls C++'s new_handler; false if there is none. */

@@ -31,4 +31,13 @@ INLINE void *owned_pop(struct owner *owner, size_t size)
     return block;
 }
 
+/* The same for a thread whose blocks all come from one. */
+INLINE void *owned_pop_default(size_t size)
+{
+    const struct heap *heap = heap_self;
+    if (likely(heap == NULL || heap->default_owner == NULL) || heap->default_owner->lend != NULL)
+        return NULL;
+    return owned_pop(heap->default_owner, size);
+}
+
 #endif

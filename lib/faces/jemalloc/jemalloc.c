@@ -6,6 +6,7 @@
 #include "lib/faces/jemalloc/jemalloc.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "base/recorder_file.h"
 #include "lib/api/api.h"
 #include "lib/dump/dump.h"
+#include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/jemalloc_stats.h"
 #include "lib/heap/observer.h"
@@ -60,6 +62,8 @@ void jemalloc_say(const char *format, ...)
 
 /* libjemalloc.so; NULL where it is not in the process. */
 extern const char memoir_face_jemalloc[] __attribute__((weak));
+extern int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *data)
+    __attribute__((weak));
 
 int64_t jemalloc_rate(uint64_t lg_sample)
 {
@@ -94,6 +98,26 @@ static void derive(void)
     }
 }
 
+static size_t number_at(const char **at)
+{
+    size_t number = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        if (number < SIZE_MAX / 100)
+            number = number * 10 + (size_t)(**at - '0');
+    *at += **at != '\0';
+    return number;
+}
+
+/* "1-4096:17|128-128:2": sizes and pages; the last one counts. The form has been checked. */
+static void apply_slab_sizes(const char *at)
+{
+    while (at != NULL && *at >= '0' && *at <= '9') {
+        size_t from = number_at(&at), to = number_at(&at), pages = number_at(&at);
+        if (pages != 0 && pages <= UINT16_MAX)
+            sizes_ask(from, to, pages * (os_page_size() >> UNIT_SHIFT));
+    }
+}
+
 static void apply_settings(void)
 {
     const struct jemalloc_value *decay = &jemalloc_values[JEMALLOC_dirty_decay_ms];
@@ -108,6 +132,27 @@ static void apply_settings(void)
         config.thp = CONFIG_THP_ON;
     if (thp->given && strcmp(thp->text, "never") == 0)
         config.thp = CONFIG_THP_OFF;
+    if (jemalloc_values[JEMALLOC_slab_sizes].given)
+        apply_slab_sizes(jemalloc_values[JEMALLOC_slab_sizes].text);
+}
+
+static int is_theirs(struct dl_phdr_info *info, size_t size, void *context)
+{
+    static const char name[] = "libjemalloc";
+    (void)size;
+    (void)context;
+    const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+    return slash != NULL && strncmp(slash + 1, name, sizeof name - 1) == 0;
+}
+
+/* The program has jemalloc's library, ours or the real one behind ours, or one of its settings. */
+static bool is_asked_for(void)
+{
+    for (unsigned i = 0; i < JEMALLOC_SOURCES; i++)
+        if (jemalloc_texts[i] != NULL)
+            return true;
+    return memoir_face_jemalloc != NULL ||
+           (dl_iterate_phdr != NULL && !os_static() && dl_iterate_phdr(is_theirs, NULL) != 0);
 }
 
 /* What the program may rely on once it has jemalloc's library or variables. */
@@ -118,9 +163,7 @@ static void apply_contract(void)
                         : strcmp(zero, "alloc") == 0 ? ZERO_REALLOC_ALLOCATES
                                                      : ZERO_REALLOC_ABORTS;
     cxx_new_aborts = jemalloc_on(JEMALLOC_experimental_infallible_new);
-    for (unsigned i = 0; i < JEMALLOC_SOURCES; i++)
-        libc_aligned_strictly |= jemalloc_texts[i] != NULL;
-    libc_aligned_strictly |= memoir_face_jemalloc != NULL;
+    libc_aligned_strictly = is_asked_for;
 }
 
 static void apply_profile(void)
@@ -192,6 +235,7 @@ void jemalloc_set_gdump(bool on)
 /* Automatic dumps are made only if the program asked for a profile and the prefix is not empty. */
 void jemalloc_ready(void)
 {
+    arenas_begin();
     if (jemalloc_on(JEMALLOC_prof_recent_alloc_max))
         recent_set_max((int64_t)jemalloc_values[JEMALLOC_prof_recent_alloc_max].number);
     if (!jemalloc_values[JEMALLOC_prof].given || !jemalloc_on(JEMALLOC_prof))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * jemalloc's allocation functions: the "x" family with its flags, and the plain ones under the
- * names of a build with the prefix je_. Arenas and caches in the flags are labels (mallctl_serve.c)
- * and change nothing. Functions jump to ours where possible, so that their caller is recorded.
+ * names of a build with the prefix je_. Caches in the flags are numbers and change nothing.
+ * Functions jump to ours where possible, so that their caller is recorded.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,9 +11,10 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
+#include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/watch/watch.h"
 
-enum { FLAG_LG_ALIGN = 0x3f, FLAG_ZERO = 0x40 };
+enum { FLAG_LG_ALIGN = 0x3f, FLAG_ZERO = 0x40, FLAG_ARENA_AT = 20 };
 /* The largest of jemalloc's sizes (mallctl_serve.c). */
 #define LARGE_MOST ((size_t)7 << 60)
 
@@ -24,11 +25,20 @@ void dallocx(void *p, int flags);
 void sdallocx(void *p, size_t size, int flags);
 
 static size_t align_of(int flags);
+static struct owner *owner_in(int flags);
+static void *take_in_arena(struct owner *owner, size_t size, int flags);
 static void clear_from(void *block, size_t from);
 
 EXPORT void *mallocx(size_t size, int flags)
 {
     size_t align = align_of(flags);
+    if (unlikely((unsigned)flags >> FLAG_ARENA_AT != 0)) {
+        struct owner *owner = owner_in(flags);
+        void *block = NULL;
+        if (owner != NULL && owner->lend == NULL && (flags & (FLAG_LG_ALIGN | FLAG_ZERO)) == 0)
+            block = owned_pop(owner, size);
+        return block != NULL ? block : take_in_arena(owner, size, flags);
+    }
     if (align <= GRANULE && !(flags & FLAG_ZERO))
         return malloc(size);
     if (align <= GRANULE) {
@@ -49,6 +59,43 @@ static size_t align_of(int flags)
     return (size_t)1 << (flags & FLAG_LG_ALIGN);
 }
 
+/* The arena in the flags: its number plus one; 0: the thread's own, 1: number 0. NULL: number 0,
+ * or there is no such arena. */
+static struct owner *owner_in(int flags)
+{
+    unsigned number = (unsigned)flags >> FLAG_ARENA_AT;
+    struct arena *arena = number <= 1 || !init_done() ? NULL : arena_used(number - 1);
+    return arena == NULL ? NULL : arena->owner;
+}
+
+/* Number 0, whatever the arena of the thread is. */
+static void *take_in_first(size_t size, int flags, const struct caller *caller)
+{
+    struct owner *own = heap_self == NULL ? NULL : heap_self->default_owner;
+    if (own != NULL)
+        cold_owned_default(NULL);
+    void *block = libc_aligned(align_of(flags), size, caller);
+    if (own != NULL)
+        cold_owned_default(own);
+    return block;
+}
+
+static NOINLINE void *take_in_arena(struct owner *owner, size_t size, int flags)
+{
+    struct caller caller = CALLER_HERE;
+    bool zero = false;
+    void *block = NULL;
+    if ((unsigned)flags >> FLAG_ARENA_AT == 1)
+        block = take_in_first(size, flags, &caller);
+    else if (owner != NULL && size <= PTRDIFF_MAX)
+        block = cold_owned_take(owner, size, align_of(flags), &caller, &zero);
+    if (block == NULL)
+        errno = ENOMEM;
+    else if (flags & FLAG_ZERO && !zero)
+        large_clear(block, malloc_usable_size(block));
+    return block;
+}
+
 /* MALLOCX_ZERO counts to the end of the block, not of what was asked for. */
 static void clear_from(void *block, size_t from)
 {
@@ -57,10 +104,13 @@ static void clear_from(void *block, size_t from)
         memset((char *)block + from, 0, usable - from);
 }
 
-/* The block elsewhere, aligned. */
-static void *moved(void *p, size_t size, size_t usable, size_t align, const struct caller *caller)
+/* The block elsewhere, aligned, in the arena of the flags. */
+static void *moved(void *p, size_t size, size_t usable, int flags, const struct caller *caller)
 {
-    void *block = libc_aligned(align, size, caller);
+    bool zero;
+    struct owner *owner = owner_in(flags);
+    void *block = owner == NULL ? libc_aligned(align_of(flags), size, caller)
+                                : cold_owned_take(owner, size, align_of(flags), caller, &zero);
     if (block == NULL)
         return NULL;
     size_t now = malloc_usable_size(block);
@@ -81,13 +131,15 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
         return NULL;
     }
     void *block;
-    if (align <= GRANULE && (wanted == usable || (wanted > BLOCK_MAX && usable > BLOCK_MAX)))
+    bool elsewhere = owner_in(flags) != NULL && wanted != usable;
+    if (!elsewhere && align <= GRANULE &&
+        (wanted == usable || (wanted > BLOCK_MAX && usable > BLOCK_MAX)))
         block =
             realloc(p, size); /* stays, or large ones change in place or move with their pages */
     else if ((uintptr_t)p % align == 0 && wanted == usable)
         block = p;
     else
-        block = moved(p, size, usable, align, &caller);
+        block = moved(p, size, usable, flags, &caller);
     if (block != NULL && flags & FLAG_ZERO)
         clear_from(block, usable);
     return block;
@@ -103,9 +155,13 @@ EXPORT size_t xallocx(void *p, size_t size, size_t extra, int flags)
     size_t most = extra > LARGE_MOST - size ? LARGE_MOST : size + extra;
     if (usable == nallocx(most, flags))
         return usable;
-    now = cold_resize(p, most, &caller);
-    if (now == 0 && usable < size)
-        now = cold_resize(p, size, &caller);
+    if (unlikely(lent_size(p) != 0)) {
+        now = usable <= BLOCK_MAX ? 0 : extents_resize(p, size, most);
+    } else {
+        now = cold_resize(p, most, &caller);
+        if (now == 0 && usable < size)
+            now = cold_resize(p, size, &caller);
+    }
     if (now == 0)
         return usable;
     if (flags & FLAG_ZERO)

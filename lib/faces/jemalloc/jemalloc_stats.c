@@ -45,7 +45,7 @@ void jemalloc_stats(void (*write)(void *opaque, const char *text), void *opaque,
     report.json = strchr(options, 'J') != NULL;
     print_start(&report.text, report.buffer, sizeof report.buffer);
     figures_refresh();
-    figures_get(&figures);
+    figures_of(MALLCTL_ALL, &figures);
     if (report.json)
         report_json(&report, &figures, options);
     else
@@ -226,7 +226,7 @@ static void arenas_json(struct report *report)
     print_text(key(report, "", "bin"), "[");
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         const struct size_class *c = &size_classes[class];
-        size_t span = (size_t)c->units_least << UNIT_SHIFT;
+        size_t span = sizes_span(c);
         print_format(next(report), "%s{\"size\":%zu,\"nregs\":%u,\"slab_size\":%zu,\"nshards\":1}",
                      class == 1 ? "" : ",", class_size(class), sizes_blocks(c, c->units_least),
                      span);

@@ -79,6 +79,8 @@ const char *jemalloc_value_parse(enum jemalloc_name name, const char *text, size
     case JEMALLOC_RANGES:
         if (!is_word(option->words, text, length) && text != option->initial)
             wrong = ranges_check(text, length, name);
+        if (wrong == NULL && length != 0 && (value.text = text_keep(text, length)) == NULL)
+            wrong = bad_value;
         break;
     case JEMALLOC_RATIO:
         if (is_word(option->words, text, length))
@@ -235,7 +237,7 @@ static const char *ranges_complaint(enum jemalloc_name name)
                                          : "Invalid settings for tcache_ncached_max";
 }
 
-/* "8-16:4|32-64:8": the form is checked, and nothing else done with it. */
+/* "8-16:4|32-64:8": the form is checked. */
 static const char *ranges_check(const char *text, size_t length, enum jemalloc_name name)
 {
     static const char ends[] = "-:|";

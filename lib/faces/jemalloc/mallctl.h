@@ -63,22 +63,27 @@ int serve_source(const struct request *request, const struct node *node);
 int serve_epoch(const struct request *request, const struct node *node);
 int serve_page_size(const struct request *request, const struct node *node);
 int serve_figure(const struct request *request, const struct node *node);
+int serve_zero_reallocs(const struct request *request, const struct node *node);
 int serve_arena_figure(const struct request *request, const struct node *node);
 int serve_arena_unsigned(const struct request *request, const struct node *node);
-int serve_arena_text(const struct request *request, const struct node *node);
+int serve_arena_uptime(const struct request *request, const struct node *node);
 int serve_class_figure(const struct request *request, const struct node *node);
 int serve_class_unsigned(const struct request *request, const struct node *node);
-enum { CLASS_ALLOCS, CLASS_FREES, CLASS_LIVE, CLASS_ZERO }; /* what of a class */
 int serve_class(const struct request *request, const struct node *node);
 /* Sizes of large blocks: four for each doubling beyond BLOCK_MAX, as jemalloc lists them. */
 enum { LARGE_SIZES = 4 * (62 - 15) + 3 };
 int serve_large_size(const struct request *request, const struct node *node);
 int serve_arenas_count(const struct request *request, const struct node *node);
 int serve_arenas_create(const struct request *request, const struct node *node);
+int serve_arenas_create_ext(const struct request *request, const struct node *node);
 int serve_arenas_lookup(const struct request *request, const struct node *node);
 int serve_arena_initialized(const struct request *request, const struct node *node);
 int serve_arena_purge(const struct request *request, const struct node *node);
-int serve_arena_refused(const struct request *request, const struct node *node);
+int serve_arena_reset(const struct request *request, const struct node *node);
+int serve_arena_dss(const struct request *request, const struct node *node);
+int serve_arena_name(const struct request *request, const struct node *node);
+int serve_arena_grow_limit(const struct request *request, const struct node *node);
+int serve_arena_hooks(const struct request *request, const struct node *node);
 int serve_decay(const struct request *request, const struct node *node);
 int serve_cache_create(const struct request *request, const struct node *node);
 int serve_cache_number(const struct request *request, const struct node *node);
@@ -104,6 +109,7 @@ int serve_prof_log_start(const struct request *request, const struct node *node)
 int serve_prof_log_stop(const struct request *request, const struct node *node);
 int serve_prof_stats(const struct request *request, const struct node *node);
 /* Below experimental.*: */
+int serve_abort_hook(const struct request *request, const struct node *node);
 int serve_utilization(const struct request *request, const struct node *node);
 int serve_utilizations(const struct request *request, const struct node *node);
 int serve_batch_alloc(const struct request *request, const struct node *node);
@@ -115,12 +121,25 @@ struct figures {
     uint64_t allocated, active, metadata, resident, mapped, retained;
     uint64_t pages_active, pages_dirty, small_allocated, large_allocated;
     uint64_t small_allocs, small_frees, large_allocs, large_frees, cached, threads, zero;
-    uint64_t zero_reallocs;
+    uint64_t small_fills, small_flushes, purges, purged;
     struct figures_class {
-        uint64_t allocs, frees;
+        uint64_t allocs, frees, fills, flushes, made, spans;
     } classes[CLASS_COUNT];
 };
 void figures_refresh(void);
-void figures_get(struct figures *figures);
+/* Of an arena, or MALLCTL_ALL, or MALLCTL_DESTROYED. False: there is no such arena. */
+bool figures_of(size_t number, struct figures *figures);
+/* The arena is about to be destroyed. */
+struct arena;
+void figures_destroyed(const struct arena *arena);
+
+/* What of a class: a place in `struct figures_class`, or one of these. */
+enum {
+    CLASS_ALLOCS = offsetof(struct figures_class, allocs),
+    CLASS_FREES = offsetof(struct figures_class, frees),
+    CLASS_LIVE = 1,
+    CLASS_ZERO = 2
+};
+#define CLASS_FIGURE(field) offsetof(struct figures_class, field)
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "lib/alloc/alloc.h"
+#include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
 #include "lib/faces/jemalloc/mallctl.h"
@@ -25,6 +26,20 @@ struct usage_of_class {
 
 static struct usage usage_of(const struct span *span);
 static bool has_both(const struct request *request);
+
+/* The function gets the last line in the place of an abort. */
+int serve_abort_hook(const struct request *request, const struct node *node)
+{
+    (void)node;
+    void (*hook)(const char *message);
+    bool came;
+    int refused = request_write_only(request);
+    int wrong = refused ? refused : request_take(request, &hook, sizeof hook, &came);
+    if (wrong || !came)
+        return wrong ? wrong : EINVAL;
+    store_release(&libc_abort_hook, hook);
+    return 0;
+}
 
 int serve_utilization(const struct request *request, const struct node *node)
 {

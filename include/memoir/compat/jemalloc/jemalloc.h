@@ -90,7 +90,7 @@ int je_mallctlbymib(const size_t *mib, size_t miblen, void *oldp, size_t *oldlen
 void je_malloc_stats_print(void (*write_cb)(void *opaque, const char *text), void *opaque,
                            const char *opts);
 
-/* Hooks for the memory of an arena: programs compile, and arenas.create refuses them (EAGAIN). */
+/* Hooks for the memory of an arena that the program created. */
 typedef struct extent_hooks_s extent_hooks_t;
 struct extent_hooks_s {
     void *(*alloc)(extent_hooks_t *, void *, size_t, size_t, bool *, bool *, unsigned);

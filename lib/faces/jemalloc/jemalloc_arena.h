@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jemalloc's arenas. Number 0 is all that malloc hands out by itself. Those that the program
+ * creates, and 1 and upwards if the option narenas says that there are more, are owners of blocks
+ * (lib/alloc/owner.h): what they have ends as a whole, and they are counted one by one. An arena
+ * with extent hooks takes its memory from them (jemalloc_extents.c).
+ */
+#ifndef JEMALLOC_JEMALLOC_ARENA_H
+#define JEMALLOC_JEMALLOC_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/alloc/alloc.h"
+
+enum { ARENAS_MOST = 4095, ARENA_NAME_SIZE = 32 };
+
+/* As in jemalloc.h. The bool results are true for "no": refused, or not done. */
+struct extent_hooks {
+    void *(*alloc)(struct extent_hooks *hooks, void *at, size_t size, size_t align, bool *zero,
+                   bool *commit, unsigned arena);
+    bool (*dalloc)(struct extent_hooks *hooks, void *at, size_t size, bool committed,
+                   unsigned arena);
+    void (*destroy)(struct extent_hooks *hooks, void *at, size_t size, bool committed,
+                    unsigned arena);
+    bool (*commit)(struct extent_hooks *hooks, void *at, size_t size, size_t offset, size_t length,
+                   unsigned arena);
+    bool (*decommit)(struct extent_hooks *hooks, void *at, size_t size, size_t offset,
+                     size_t length, unsigned arena);
+    bool (*purge_lazy)(struct extent_hooks *hooks, void *at, size_t size, size_t offset,
+                       size_t length, unsigned arena);
+    bool (*purge_forced)(struct extent_hooks *hooks, void *at, size_t size, size_t offset,
+                         size_t length, unsigned arena);
+    bool (*split)(struct extent_hooks *hooks, void *at, size_t size, size_t size_first,
+                  size_t size_second, bool committed, unsigned arena);
+    bool (*merge)(struct extent_hooks *hooks, void *first, size_t size_first, void *second,
+                  size_t size_second, bool committed, unsigned arena);
+};
+
+struct figures; /* mallctl.h */
+
+struct arena {
+    struct lender lender; /* first: `freed` finds the arena by it */
+    struct owner *owner;  /* NULL: of an arena that was not used yet; or it is number 0 */
+    struct extent_hooks *hooks;
+    bool automatic; /* it can't be reset or destroyed */
+    uint8_t dss;
+    char name[ARENA_NAME_SIZE];
+    ssize_t dirty_ms, muzzy_ms;
+    size_t grow_limit;
+    uint64_t born_ms;
+    uint64_t purges, purged_pages; /* calls that returned memory, and how much */
+    /* These stay when it is destroyed: */
+    struct figures *figures; /* of the last epoch; NULL: there are none yet */
+    unsigned number;
+    uint8_t state;
+};
+
+enum { ARENA_BEGINS, ARENA_LIVE, ARENA_DESTROYED };
+
+extern struct extent_hooks extents_default;
+
+/* The allocator is up. */
+void arenas_begin(void);
+
+/* How many numbers there are. */
+unsigned arenas_count(void);
+/* The arena of this number; NULL: there is none. */
+struct arena *arena_at(size_t number);
+/* The same with an owner, if it is not number 0. NULL, too, when memory is out. */
+struct arena *arena_used(size_t number);
+/* A new one. NULL when there are too many, or memory is out. */
+struct arena *arena_create(struct extent_hooks *hooks);
+/* Which arena a block belongs to; NULL: it is no block. */
+struct arena *arena_of(const void *p);
+struct arena *arena_of_owner(const struct owner *owner);
+/* The calling thread's. */
+struct arena *arena_of_thread(void);
+struct caller;
+void arena_reset(struct arena *arena, const struct caller *caller);
+void arena_destroy(struct arena *arena, const struct caller *caller);
+void arena_set_hooks(struct arena *arena, struct extent_hooks *hooks);
+
+/* Memory of the hooks: a block; free extents that have been free for `idle_ms` go back; and all of
+ * them, after the last block. */
+void *extents_take(struct owner *owner, size_t size, size_t align, bool *zero);
+void extents_purge(struct arena *arena, uint64_t idle_ms);
+void extents_end(struct arena *arena);
+/* What is noted about them is to be in such memory, too. False when memory is out. */
+bool extents_keep_books(struct arena *arena);
+/* An extent of the arena became free. */
+void extents_freed(struct lender *lender);
+/* A large block of such memory for another size, where it is: at most `most` bytes, at least
+ * `least`. Its size then. */
+size_t extents_resize(void *p, size_t least, size_t most);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats.*: what was true when `epoch` was last written, for the process, for each arena, and for
+ * arenas that were destroyed. What the arenas of the program have is counted by their owners;
+ * number 0 has the rest.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/api.h"
+#include "lib/faces/jemalloc/jemalloc_arena.h"
+#include "lib/faces/jemalloc/mallctl.h"
+
+static struct figures all, rest, destroyed; /* of all arenas, of number 0, of those that are gone */
+static uint64_t epoch;
+
+static void copy(struct figures *to, const struct figures *from);
+static void count_process(struct figures *now);
+static void count_arena(const struct arena *arena, struct figures *now);
+static void subtract(struct figures *from, const struct figures *part);
+static const struct figures *of_arena(size_t number);
+
+void figures_refresh(void)
+{
+    struct figures now, left, part;
+    count_process(&now);
+    left = now;
+    subtract(&left, &destroyed);
+    unsigned count = arenas_count();
+    for (unsigned i = 1; i < count; i++) {
+        struct arena *arena = arena_at(i);
+        if (arena == NULL || load_acquire(&arena->owner) == NULL)
+            continue;
+        if (arena->figures == NULL)
+            store_release(&arena->figures, meta_take(sizeof *arena->figures));
+        count_arena(arena, &part);
+        subtract(&left, &part);
+        if (arena->figures != NULL)
+            copy(arena->figures, &part);
+    }
+    copy(&all, &now);
+    copy(&rest, &left);
+    __atomic_add_fetch(&epoch, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t round_up(uint64_t bytes)
+{
+    uint64_t page = os_page_size();
+    return (bytes + page - 1) & ~(page - 1);
+}
+
+/* Word by word: other threads may be reading. */
+static void copy(struct figures *to, const struct figures *from)
+{
+    for (size_t i = 0; i < sizeof *to / sizeof(uint64_t); i++)
+        store_relaxed((uint64_t *)to + i, load_relaxed((const uint64_t *)from + i));
+}
+
+/* Other threads go on while parts are counted: less than nothing is nothing. */
+static void subtract(struct figures *from, const struct figures *part)
+{
+    for (size_t i = 0; i < sizeof *from / sizeof(uint64_t); i++) {
+        uint64_t *value = (uint64_t *)from + i, less = ((const uint64_t *)part)[i];
+        *value -= less < *value ? less : *value;
+    }
+}
+
+static void add_class(struct figures *now, unsigned class, const struct figures_class *more)
+{
+    struct figures_class *sum = &now->classes[class];
+    sum->allocs += more->allocs;
+    sum->frees += more->frees;
+    sum->fills += more->fills;
+    sum->flushes += more->flushes;
+    sum->made += more->made;
+    sum->spans += more->spans;
+    now->small_allocs += more->allocs;
+    now->small_frees += more->frees;
+    now->small_fills += more->fills;
+    now->small_flushes += more->flushes;
+    now->small_allocated += (more->allocs - more->frees) * class_size(class);
+}
+
+/* What centres and owners count of their own. */
+static void count_turns(struct figures *now)
+{
+    for (unsigned pool = 0; pool < POOL_MAX; pool++)
+        for (unsigned list = 1; list < CENTRAL_COUNT; list++) {
+            const struct central *central = central_peek(pool, list);
+            unsigned mark = list < CENTRAL_WATCHED ? list : list - CENTRAL_WATCHED;
+            if (central == NULL || mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED)
+                continue;
+            struct figures_class more = {.fills = load_relaxed(&central->fills),
+                                         .flushes = load_relaxed(&central->flushes),
+                                         .made = load_relaxed(&central->made),
+                                         .spans = load_relaxed(&central->spans)};
+            add_class(now, mark_class(mark), &more);
+        }
+    for (const struct owner *owner = owner_first(); owner != NULL; owner = owner->all) {
+        struct owner_sum sums[CLASS_COUNT];
+        owner_sums(owner, sums);
+        for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+            const struct owner_sum *sum = &sums[class];
+            add_class(now, class,
+                      &(struct figures_class){.fills = sum->fills, .flushes = sum->flushes,
+                                              .made = sum->made, .spans = sum->spans});
+        }
+    }
+}
+
+/* From our account to jemalloc's terms: active is what holds blocks, mapped includes the dirty
+ * pages, retained is the rest of the address space. */
+static void count_process(struct figures *now)
+{
+    struct account account;
+    memset(now, 0, sizeof *now);
+    account_take(&account);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        add_class(now, class,
+                  &(struct figures_class){.allocs = account.classes[class].allocs,
+                                          .frees = account.classes[class].frees});
+    count_turns(now);
+    now->allocated = account.live_bytes;
+    if (now->small_allocated > now->allocated)
+        now->small_allocated = now->allocated;
+    now->large_allocated = now->allocated - now->small_allocated;
+    if (account.total.allocs > now->small_allocs)
+        now->large_allocs = account.total.allocs - now->small_allocs;
+    if (account.total.frees > now->small_frees)
+        now->large_frees = account.total.frees - now->small_frees;
+    now->active = round_up(account.live_bytes + account.cached_bytes + account.fragmented_bytes);
+    now->mapped = now->active + round_up(account.dirty_bytes);
+    now->metadata = account.metadata_bytes;
+    now->resident = account.resident_bytes > now->active ? account.resident_bytes : now->active;
+    if (account.mapped_bytes > now->mapped)
+        now->retained = account.mapped_bytes - now->mapped;
+    now->pages_active = now->active / os_page_size();
+    now->pages_dirty = (now->mapped - now->active) / os_page_size();
+    now->cached = account.cached_bytes;
+    now->threads = account.heaps;
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        now->purges += load_relaxed(&pages_of[pool].returns);
+        now->purged += (load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT) /
+                       os_page_size();
+    }
+}
+
+/* Blocks in memory that the program lends, in the process large ones, are of their class here. */
+static void count_arena(const struct arena *arena, struct figures *now)
+{
+    const struct lender *lender = &arena->lender;
+    struct owner_sum sums[CLASS_COUNT];
+    uint64_t held = 0;
+    memset(now, 0, sizeof *now);
+    owner_sums(arena->owner, sums);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        const struct owner_sum *sum = &sums[class];
+        uint64_t allocs = load_relaxed(&lender->allocs[class]);
+        struct figures_class more = {
+            .allocs = sum->mallocs + allocs,
+            .frees = sum->mallocs - sum->live + load_relaxed(&lender->frees[class]),
+            .fills = sum->fills,
+            .flushes = sum->flushes,
+            .made = sum->made + load_relaxed(&lender->slab_count[class]),
+            .spans = sum->spans + load_relaxed(&lender->slab_count[class]),
+        };
+        add_class(now, class, &more);
+        held += (sum->live + sum->cached + sum->here) * class_size(class);
+        now->cached += sum->cached * class_size(class);
+    }
+    now->large_allocs = sums[0].mallocs + load_relaxed(&lender->allocs[0]);
+    now->large_frees = sums[0].mallocs - sums[0].live + load_relaxed(&lender->frees[0]);
+    now->large_allocated =
+        load_relaxed(&arena->owner->large_bytes) + load_relaxed(&lender->large_bytes);
+    now->allocated = now->small_allocated + now->large_allocated;
+    now->active = round_up(held + load_relaxed(&arena->owner->large_bytes)) +
+                  load_relaxed(&lender->active_bytes);
+    now->pages_active = now->active / os_page_size();
+    now->pages_dirty = load_relaxed(&lender->dirty_bytes) / os_page_size();
+    now->mapped = now->active + load_relaxed(&lender->dirty_bytes);
+    now->retained = load_relaxed(&lender->retained_bytes);
+    now->metadata = sizeof *arena + sizeof *arena->owner;
+    now->resident = now->mapped + now->metadata;
+    now->threads = owner_threads(arena->owner);
+    now->purges = load_relaxed(&arena->purges);
+    now->purged = load_relaxed(&arena->purged_pages);
+}
+
+void figures_destroyed(const struct arena *arena)
+{
+    struct figures part;
+    count_arena(arena, &part);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        uint64_t allocs = part.classes[class].allocs;
+        __atomic_fetch_add(&destroyed.classes[class].allocs, allocs, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&destroyed.classes[class].frees, allocs, __ATOMIC_RELAXED);
+    }
+    __atomic_fetch_add(&destroyed.small_allocs, part.small_allocs, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&destroyed.small_frees, part.small_allocs, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&destroyed.large_allocs, part.large_allocs, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&destroyed.large_frees, part.large_allocs, __ATOMIC_RELAXED);
+}
+
+bool figures_of(size_t number, struct figures *out)
+{
+    if (load_relaxed(&epoch) == 0)
+        figures_refresh();
+    const struct figures *from = of_arena(number);
+    if (from != NULL)
+        copy(out, from);
+    return from != NULL;
+}
+
+/* NULL: there is no such arena. */
+static const struct figures *of_arena(size_t number)
+{
+    static const struct figures none;
+    if (number == 0)
+        return &rest;
+    if (number == MALLCTL_ALL || number == arenas_count())
+        return &all;
+    if (number == MALLCTL_DESTROYED)
+        return &destroyed;
+    if (number > arenas_count())
+        return NULL;
+    const struct arena *arena = arena_at(number);
+    const struct figures *kept = arena == NULL ? NULL : load_acquire(&arena->figures);
+    return kept == NULL ? &none : kept;
+}
+
+int serve_epoch(const struct request *request, const struct node *node)
+{
+    (void)node;
+    uint64_t value;
+    bool came;
+    int wrong = request_take(request, &value, sizeof value, &came);
+    if (wrong)
+        return wrong;
+    if (came || load_relaxed(&epoch) == 0)
+        figures_refresh();
+    value = load_relaxed(&epoch);
+    return request_give(request, &value, sizeof value);
+}
+
+/* Of the last epoch, `offset` bytes into the figures. */
+static uint64_t figure(const struct figures *figures, size_t offset)
+{
+    if (load_relaxed(&epoch) == 0)
+        figures_refresh();
+    return load_relaxed((const uint64_t *)figures + offset / sizeof(uint64_t));
+}
+
+int serve_figure(const struct request *request, const struct node *node)
+{
+    uint64_t value = figure(&all, node->number);
+    int refused = request_read_only(request);
+    return refused ? refused : request_give(request, &value, sizeof value);
+}
+
+/* As of now, whatever the epoch: as in jemalloc. */
+int serve_zero_reallocs(const struct request *request, const struct node *node)
+{
+    (void)node;
+    size_t value = load_relaxed(&libc_zero_reallocs);
+    int refused = request_read_only(request);
+    return refused ? refused : request_give(request, &value, sizeof value);
+}
+
+int serve_arena_figure(const struct request *request, const struct node *node)
+{
+    const struct figures *figures = of_arena(request->numbers[0]);
+    int refused = request_read_only(request);
+    if (figures == NULL || refused)
+        return figures == NULL ? ENOENT : refused;
+    uint64_t value = figure(figures, node->number);
+    return request_give(request, &value, sizeof value);
+}
+
+int serve_arena_unsigned(const struct request *request, const struct node *node)
+{
+    const struct figures *figures = of_arena(request->numbers[0]);
+    int refused = request_read_only(request);
+    if (figures == NULL || refused)
+        return figures == NULL ? ENOENT : refused;
+    unsigned value = (unsigned)figure(figures, node->number);
+    return request_give(request, &value, sizeof value);
+}
+
+int serve_arena_uptime(const struct request *request, const struct node *node)
+{
+    (void)node;
+    const struct arena *arena = arena_at(request->numbers[0]);
+    int refused = request_read_only(request);
+    if (of_arena(request->numbers[0]) == NULL || refused)
+        return refused ? refused : ENOENT;
+    arena = arena == NULL ? arena_at(0) : arena;
+    uint64_t value = (os_now_ms() - arena->born_ms) * 1000000;
+    return request_give(request, &value, sizeof value);
+}
+
+int serve_class_figure(const struct request *request, const struct node *node)
+{
+    const struct figures *figures = of_arena(request->numbers[0]);
+    if (figures == NULL || request->numbers[1] >= CLASS_LAST)
+        return ENOENT;
+    int refused = request_read_only(request);
+    if (refused)
+        return refused;
+    size_t class = request->numbers[1] + 1;
+    size_t at = offsetof(struct figures, classes) + class * sizeof(struct figures_class);
+    uint64_t value = 0;
+    if (node->number == CLASS_LIVE)
+        value = figure(figures, at + CLASS_ALLOCS) - figure(figures, at + CLASS_FREES);
+    else if (node->number != CLASS_ZERO)
+        value = figure(figures, at + node->number);
+    return request_give(request, &value, sizeof value);
+}
+
+int serve_class_unsigned(const struct request *request, const struct node *node)
+{
+    if (of_arena(request->numbers[0]) == NULL || request->numbers[1] >= CLASS_LAST)
+        return ENOENT;
+    return serve_unsigned(request, node);
+}
