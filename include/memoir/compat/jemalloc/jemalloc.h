@@ -26,6 +26,37 @@ extern "C" {
 #define JEMALLOC_VERSION_BUGFIX 0
 #define JEMALLOC_VERSION_NREV   0
 #define JEMALLOC_VERSION_GID    "memoir"
+#define JEMALLOC_VERSION_GID_IDENT memoir
+
+/* What jemalloc's own header says of its functions, for programs that declare theirs alike. */
+#define JEMALLOC_HAVE_ATTR
+#define JEMALLOC_ATTR(s)             __attribute__((s))
+#define JEMALLOC_ALIGNED(s)          JEMALLOC_ATTR(aligned(s))
+#define JEMALLOC_ALLOC_SIZE(s)       JEMALLOC_ATTR(alloc_size(s))
+#define JEMALLOC_ALLOC_SIZE2(s1, s2) JEMALLOC_ATTR(alloc_size(s1, s2))
+#define JEMALLOC_ALLOCATOR
+#define JEMALLOC_COLD                JEMALLOC_ATTR(__cold__)
+#define JEMALLOC_EXPORT              JEMALLOC_ATTR(visibility("default"))
+#define JEMALLOC_FORMAT_ARG(i)       JEMALLOC_ATTR(__format_arg__(i))
+#define JEMALLOC_FORMAT_PRINTF(s, i) JEMALLOC_ATTR(format(printf, s, i))
+#define JEMALLOC_NOINLINE            JEMALLOC_ATTR(noinline)
+#define JEMALLOC_NOTHROW             JEMALLOC_ATTR(nothrow)
+#define JEMALLOC_SYS_NOTHROW         JEMALLOC_NOTHROW
+#define JEMALLOC_SECTION(s)          JEMALLOC_ATTR(section(s))
+#define JEMALLOC_RESTRICT_RETURN
+#if defined(__GNUC__) && __GNUC__ >= 7
+#define JEMALLOC_FALLTHROUGH JEMALLOC_ATTR(fallthrough)
+#else
+#define JEMALLOC_FALLTHROUGH
+#endif
+#ifdef __cplusplus
+#define JEMALLOC_CXX_THROW throw()
+#else
+#define JEMALLOC_CXX_THROW
+#endif
+#define JEMALLOC_OVERRIDE_MEMALIGN
+#define JEMALLOC_OVERRIDE_VALLOC
+#define JEMALLOC_USABLE_SIZE_CONST
 
 /* Flags of the functions that end in x. */
 #define MALLOCX_LG_ALIGN(la) ((int)(la))
