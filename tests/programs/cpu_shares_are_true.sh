@@ -4,7 +4,7 @@
 # CPU and wall clock profiles against programs that know their shares: 1 to 64 threads, threads that live for
 # less than a tick of the kernel, system calls, page faults, blocking, more threads than CPUs. Each share within
 # 5 standard errors, all of them together within what chance allows once in 100,000 runs, totals within 2 % of
-# getrusage. MEMOIR_TRUTH_ROUNDS repeats it, and judges the sum.
+# getrusage, for ended threads and live ones. MEMOIR_TRUTH_ROUNDS repeats it, and judges the sum.
 . "$(dirname "$0")/common.sh"
 need python3
 : "${MEMOIR_TOOL:?}"
@@ -70,8 +70,9 @@ agrees() {
 agrees cpu 200 1.5 40e6 shares 64 40
 agrees cpu 200 1.5 20e6 mixed 4 600
 agrees cpu 1000 2.5 20e6 mixed 2 900
+agrees cpu 1000 2.5 20e6 mixed 0 900
 agrees cpu 1000 2.5 20e6 blocks 8 120
-agrees cpu 200 4 60e6 short 4 300
+agrees cpu 200 4 120e6 short 4 300 # 1,200 ends, of up to 80 us on a busy machine
 agrees wall 100 4 100e6 waits 8 1500
 agrees wall 1000 2 40e6 waits 3 1200
 finish

@@ -4,6 +4,8 @@
  * line for each function on standard output, its name and its nanoseconds by the clocks of the
  * threads; then "user NS" and "system NS" of the process.
  *
+ * THREADS 0: the work is the first thread's, which has not ended when the profile is written.
+ *
  *   cpu_truth shares THREADS MS   ten functions in shares of 1 to 10 of 55
  *   cpu_truth mixed THREADS MS    the same functions, system calls and page faults, at random
  *   cpu_truth blocks THREADS MS   a little work, a little sleep
@@ -179,6 +181,8 @@ int main(int count, char **arguments)
     int wanted = atoi(arguments[2]), number = atoi(arguments[3]);
     int turns = strcmp(mode, "short") == 0 ? number : 1;
     wanted_ns = (uint64_t)number * 1000000;
+    if (wanted == 0)
+        run(NULL);
     for (int turn = 0; turn < turns; turn++) {
         for (int i = 0; i < wanted && i < THREADS_MAX; i++)
             pthread_create(&threads[i], NULL, turns > 1 ? run_short : run,
