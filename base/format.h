@@ -37,9 +37,12 @@ enum format_record {
     RECORD_CLASSES = 13,   /* the allocator's counters by class */
     RECORD_CPU = 14,       /* samples of a clock: what is known of all */
     RECORD_CPU_THREADS = 15,
-    RECORD_CPU_ROWS = 16, /* and by stack and thread */
-    RECORD_LEAKS = 20,     /* a scan for lost blocks: its sums */
-    RECORD_LEAK_ROWS = 21, /* and what was lost, by site */
+    RECORD_CPU_ROWS = 16,    /* and by stack and thread */
+    RECORD_LEAKS = 20,       /* a scan for lost blocks: its sums */
+    RECORD_LEAK_ROWS = 21,   /* and what was lost, by site */
+    RECORD_PINS = 24,        /* what keeps memory in use: as a whole, */
+    RECORD_PIN_CLASSES = 25, /* by size, before it, */
+    RECORD_PIN_ROWS = 26,    /* and by site */
 };
 
 enum {

@@ -14,6 +14,7 @@ static const struct picture_kind kinds[] = {
     {"graph", NULL, VIEW_FUNCTION, VIEW_CALLERS, NULL},
     {"time", picture_time, VIEW_SITE, VIEW_BLAME, "time"},
     {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, "sizes"},
+    {"frag", picture_frag, VIEW_SITE, VIEW_BLAME, "frag"},
 };
 
 const char picture_endings[] = " .html .svg .dot .pdf .ps .png .gif";

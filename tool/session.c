@@ -289,6 +289,16 @@ static bool names_take(struct request *request, struct error *error)
     return (request->name && (!request->base || request->base_name)) || error_memory(error);
 }
 
+/* Columns that only some answers need: files of other formats are written without them. */
+static bool wants_pins(const struct request *request)
+{
+    const char *metric = arguments_value(request->arguments, FLAG_METRIC);
+    const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
+    const char *ending = output ? picture_ending(output) : NULL;
+    return request->answer->pins || (metric && strncmp(metric, "pinned", 6) == 0) ||
+           (ending && strcmp(ending, "html") == 0);
+}
+
 static bool request_read(struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
@@ -301,6 +311,7 @@ static bool request_read(struct request *request, struct error *error)
     const struct input_options options = {
         .read.at = request->answer->window ? NULL : at, /* it shows many moments */
         .read.thread = arguments_value(arguments, FLAG_THREAD),
+        .read.pins = wants_pins(request),
         .seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0,
         .add_up = request->answer->add_up,
         .ask = request->answer->ask,

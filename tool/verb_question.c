@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs that ask one question of a profile, or of two: diff, leaks, churn, sizes, threads,
- * time. Each is a row of what session_ask needs: which metric and moment the question is about
- * where the user did not say, which report answers it, and what to do next. None of them reads a
- * file itself.
+ * The verbs that ask one question of a profile, or of two: diff, leaks, churn, frag, sizes,
+ * threads, time. Each is a row of what session_ask needs: which metric and moment the question is
+ * about where the user did not say, which report answers it, and what to do next. None of them
+ * reads a file itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +39,20 @@ bool verb_churn(const struct arguments *arguments, struct error *error)
                                          .draw = picture_write,
                                          .adjust = request_adjust,
                                          .report = report_churn};
+    return session_ask(arguments, &answer, NULL, error);
+}
+
+bool verb_frag(const struct arguments *arguments, struct error *error)
+{
+    static const struct answer answer = {.metric = "live",
+                                         .metric_first = "pinned",
+                                         .picture_metric = "pinned",
+                                         .metric_always = true,
+                                         .pins = true,
+                                         .memory = true,
+                                         .draw = picture_write,
+                                         .adjust = request_adjust,
+                                         .report = report_frag};
     return session_ask(arguments, &answer, NULL, error);
 }
 

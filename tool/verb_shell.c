@@ -76,7 +76,7 @@ static void command_start(const struct shell *shell, const struct command *comma
 
 bool verb_shell(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.viewless = true, .render = shell_render};
+    static const struct answer answer = {.viewless = true, .pins = true, .render = shell_render};
     return session_ask(arguments, &answer, NULL, error);
 }
 

@@ -325,6 +325,22 @@ struct record *central_record(struct span *span, const void *block)
     return &records[span_index(span, block, mark_class(span->mark))];
 }
 
+bool central_hold(const struct span *span)
+{
+    uint16_t home = load_relaxed(&span->home);
+    if (home == 0 || home == HOME_OWNED || !lock_try(&home_of(home)->lock))
+        return false;
+    if (load_acquire(&span->state) == SPAN_BLOCKS && load_relaxed(&span->home) == home)
+        return true;
+    lock_give(&home_of(home)->lock);
+    return false;
+}
+
+void central_release(const struct span *span)
+{
+    lock_give(&home_of(span->home)->lock);
+}
+
 /* A span that became all free. A short one that is the only one stays: giving a page away and
  * taking it again at every turn would cost more, and a second free of its block would find another
  * there. */

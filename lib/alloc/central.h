@@ -47,6 +47,10 @@ unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wante
 void central_give(void *const *slots, unsigned count);
 /* One block for the program, past all bins. NULL when memory is out. */
 void *central_take_one(unsigned pool, unsigned list);
+/* While a span of blocks is held, no thread ends it. False: it is none of this file's, or a thread
+ * is at its list just now. */
+bool central_hold(const struct span *span);
+void central_release(const struct span *span);
 /* Where the record of a block is kept; NULL: it has none. */
 struct record *central_record(struct span *span, const void *block);
 /* In a forked child: opens locks of threads that stayed behind (true if there were any), and lists

@@ -153,6 +153,12 @@ INLINE void bin_push(struct heap *heap, size_t mark, size_t place, const void *b
     heap->top[mark] = slot;
 }
 
+/* The block that the next malloc from the bin gets; NULL: the bin is empty. */
+INLINE void *bin_next(const struct heap *heap, size_t mark)
+{
+    return slot_block(heap->top[mark]);
+}
+
 void heap_init(void);
 /* Gives the calling thread a heap: a parked one, of whatever colour, or a fresh one. NULL when
  * memory is out. */

@@ -115,6 +115,22 @@ static struct span *span_make(struct owner *owner, unsigned pool, unsigned class
     return span;
 }
 
+bool owner_hold(const struct span *span)
+{
+    struct owner *owner = owner_of(span);
+    if (owner == NULL || !lock_try(&owner->lock))
+        return false;
+    if (load_acquire(&span->state) == SPAN_BLOCKS && owner_of(span) == owner)
+        return true;
+    lock_give(&owner->lock);
+    return false;
+}
+
+void owner_release(const struct span *span)
+{
+    lock_give(&owner_of(span)->lock);
+}
+
 /* The state goes first, as in central.c. */
 void owner_end_span(struct span *span)
 {

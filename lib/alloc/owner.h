@@ -85,6 +85,10 @@ INLINE struct owner *owner_of(const struct span *span)
     return span->kinds & KIND_OWNED ? meta_at(id) : NULL;
 }
 
+/* As central_hold and central_release, for spans with an owner. */
+bool owner_hold(const struct span *span);
+void owner_release(const struct span *span);
+
 /* Up to `wanted` blocks into slots[0] and upwards; how many. */
 unsigned owner_take(struct owner *owner, unsigned pool, unsigned class, unsigned list, void **slots,
                     unsigned wanted);

@@ -46,6 +46,7 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
         return;
     }
     track_end(place, caller, size, size - place->slack, moved);
+    places_forget(p);
     if (heap != NULL && (heap->watched ? heap_push_watched(heap, mark_make(class, heap->colour), p)
                                        : spare_keep(heap, class, p)))
         return;

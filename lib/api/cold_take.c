@@ -67,13 +67,16 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
     if (unlikely(block != NULL))
         return block;
     block = spare_take(heap, class);
-    if (block != NULL) {
+    if (block != NULL)
         cold_record(block, class, size, origin, cold_rate(heap));
+    else
+        block = take_direct(heap, class, size, origin);
+    if (likely(block != NULL)) {
+        if (bin_next(heap, mark) == NULL) /* as the next malloc would */
+            heap_refill(heap, mark);
+        places_note(block, bin_next(heap, mark));
         return block;
     }
-    block = take_direct(heap, class, size, origin);
-    if (likely(block != NULL))
-        return block;
     track_lost();
     if ((block = heap_pop(heap, mark)) != NULL)
         store_relaxed(live_at(block), live_sign(block));

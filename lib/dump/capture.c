@@ -376,6 +376,7 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     write_allocator(capture, account);
     capture_cpu(capture);
     capture_leaks(capture);
+    capture_pins(capture, account);
     capture_record_begin(capture, RECORD_WHOLE, CAPTURE_ENTRY_MAX);
     capture_put(capture, capture->rows);
     capture_record_end(capture);
@@ -411,6 +412,7 @@ int format_capture(const struct format_options *options, struct sink *sink)
     capture_begin(&capture, sink);
     if (!options->leaks && !config.leak_at_exit)
         capture.leaks_ms = UINT64_MAX; /* an old one is not about this moment */
+    capture.pins_always = true;
     capture_snapshot(&capture, options->reason, options->account);
     return capture_end(&capture);
 }

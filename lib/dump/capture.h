@@ -22,10 +22,12 @@ struct account_sum;
 
 struct capture {
     struct sink *sink;
-    uint32_t nodes;     /* number of the first node that is not in the file */
-    uint64_t series_ms; /* points up to this time are in the file */
-    uint32_t maps_crc;  /* of the mappings in the file */
-    uint64_t leaks_ms;  /* when the last scan in the file was made */
+    uint32_t nodes;                 /* number of the first node that is not in the file */
+    uint64_t series_ms;             /* points up to this time are in the file */
+    uint32_t maps_crc;              /* of the mappings in the file */
+    uint64_t leaks_ms;              /* when the last scan in the file was made */
+    uint64_t pins_ns, pins_took_ns; /* the same of pins, and how long it took */
+    bool pins_always;               /* however long ago that is */
     uint64_t snapshots, rows;
     /* The record that is being made. */
     uint32_t type;
@@ -39,6 +41,9 @@ void capture_begin(struct capture *capture, struct sink *sink);
 /* Writes everything that is known now. `reason` may be NULL. 0 or an errno value. */
 /* The records of the CPU profile, if there is one. */
 void capture_cpu(struct capture *capture);
+/* What keeps memory in use; not if the last time is too short ago for what it cost, unless
+ * `pins_always`. */
+void capture_pins(struct capture *capture, const struct account *account);
 int capture_snapshot(struct capture *capture, const char *reason, const struct account *account);
 /* Writes a mark: a name, the time and the allocator's counters. */
 int capture_mark(struct capture *capture, const char *name, const struct account_sum *total);

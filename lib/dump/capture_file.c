@@ -317,6 +317,7 @@ int capture_file_snapshot(const char *reason, bool last)
     if (error == 0) {
         account_take(&account);
         account_ask_kernel(&account);
+        capture.pins_always = last;
         error = capture_snapshot(&capture, reason, &account);
     }
     snapshot_ms = os_now_ms();

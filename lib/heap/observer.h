@@ -13,6 +13,8 @@
 
 #include "lib/heap/block_log.h"
 #include "lib/heap/counts.h"
+#include "lib/heap/pins.h"
+#include "lib/heap/places.h"
 #include "lib/heap/recent.h"
 #include "lib/heap/sampler.h"
 #include "lib/heap/scale.h"

@@ -193,7 +193,7 @@ for name in old:
         for path in inputs["jemalloc"], inputs["gperftools"], inputs["pprof"], "cpu.prof":
             add(name, ["--" + output, "./work", path], [], codes=(0, 1, 2, 3))
 shell = [word + "\n" for word in ("top", "top5", "tree", "peek main", "list main", "disasm keep", "traces", "focus=keep", "top",
-                                  "focus=", "sizes", "threads", "leaks", "churn", "time", "report", "peak", "symbols", "help",
+                                  "focus=", "sizes", "threads", "leaks", "churn", "frag", "time", "report", "peak", "symbols", "help",
                                   "export -o shell.folded", "top > shell.txt", "wrong", "quit")]
 
 

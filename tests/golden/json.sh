@@ -37,7 +37,7 @@ memoir run --exact --every 100ms -o one.memoir ./work >/dev/null 2>&1 || fail "n
 memoir run --exact --every 100ms -o two.memoir ./work 40 >/dev/null 2>&1 || fail "no second capture"
 
 mkdir out
-for verb in report top peak tree traces leaks churn sizes threads time symbols doctor; do
+for verb in report top peak tree traces leaks churn frag sizes threads time symbols doctor; do
     memoir $verb two.memoir --json >out/$verb.json 2>errors
     [ $? -le 1 ] || fail "$verb: $(cat errors)"
 done

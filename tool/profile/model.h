@@ -72,6 +72,15 @@ enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PR
 #define TYPE_POSSIBLE_OBJECTS "possible_objects"
 #define TYPE_POSSIBLE_SPACE   "possible_space"
 
+/* What keeps spans in use (lib/heap/pins.h): live blocks in them, their bytes; the share of the
+ * spans' memory that belongs to them; the part of it in spans that are up to a quarter full, and in
+ * spans of no other stack. */
+#define TYPE_PINNED_OBJECTS "pinned_objects"
+#define TYPE_PINNED_HELD    "pinned_held"
+#define TYPE_PINNED_SPACE   "pinned_space"
+#define TYPE_PINNED_SPARSE  "pinned_sparse"
+#define TYPE_PINNED_ALONE   "pinned_alone"
+
 /* A column of values. Units: count, bytes, nanoseconds, ... */
 struct profile_type {
     uint32_t name, unit; /* strings */
@@ -188,6 +197,18 @@ struct profile_scan {
     int64_t reachable_objects, reachable_space;
 };
 
+/* What keeps spans in use, as a whole; the columns pinned_space and so on have it by stack. */
+enum { PROFILE_FILLS = 7 }; /* spans up to 1/64, 1/32, ... 1/2 full, and fuller ones */
+struct profile_pins {
+    bool known;
+    int64_t took_us;
+    int64_t placed, unplaced;        /* sampled blocks whose place is known, and not */
+    int64_t dirty_space;             /* free runs, kept for reuse */
+    int64_t spans_space, live_space; /* memory of all spans of blocks, and live blocks in it */
+    int64_t by_fill[PROFILE_FILLS];  /* spans_space, by how full they are */
+    int64_t unknown_space;           /* the part of it that no recorded block has a share of */
+};
+
 struct profile {
     bool failed; /* memory is out */
     enum profile_kind kind;
@@ -220,6 +241,7 @@ struct profile {
     struct profile_type period_type;
     struct profile_clock clock;
     struct profile_scan scan;
+    struct profile_pins pins;
     int64_t peak_time_ns;     /* since the start; 0: not known */
     unsigned history_moments; /* used of PROFILE_MOMENTS_MAX */
     bool estimated;           /* the file had a mark that says so (estimate.h) */

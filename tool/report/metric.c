@@ -17,6 +17,7 @@ const struct metric metrics[] = {
     {"requested", {TYPE_INUSE_REQUESTED}, "requested bytes not yet freed"},
     {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond"},
     {"lost", {TYPE_LOST_SPACE}, "bytes that nothing points to any more (memoir run --leaks)"},
+    {"pinned", {TYPE_PINNED_SPACE}, "memory that live blocks keep in use (memoir frag)"},
     {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "CPU time"},
     {"wall", {TYPE_WALL}, "time that passed, waiting included"},
     {"wait", {TYPE_DELAY}, "time spent waiting for locks"},

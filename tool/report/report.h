@@ -8,6 +8,7 @@
 #include "tool/report/check.h"
 #include "tool/report/churn.h"
 #include "tool/report/diff.h"
+#include "tool/report/frag.h"
 #include "tool/report/leaks.h"
 #include "tool/report/metric.h"
 #include "tool/report/narrow.h"

@@ -26,6 +26,7 @@ struct reader {
     bool started, inside, ended;
     bool skipped; /* its rows are not wanted */
     /* The present record. */
+    uint32_t type;
     const uint8_t *at, *end;
     const char *wrong; /* the first thing that made no sense */
 };
@@ -67,6 +68,7 @@ static void read_cpu_threads(struct reader *reader);
 static void read_cpu_rows(struct reader *reader);
 static void read_leaks(struct reader *reader);
 static void read_leak_rows(struct reader *reader);
+static void read_pins(struct reader *reader);
 static void read_mark(struct reader *reader);
 static void read_end(struct reader *reader);
 
@@ -89,6 +91,9 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_CPU_ROWS] = read_cpu_rows,
     [RECORD_LEAKS] = read_leaks,
     [RECORD_LEAK_ROWS] = read_leak_rows,
+    [RECORD_PINS] = read_pins,
+    [RECORD_PIN_CLASSES] = read_pins,
+    [RECORD_PIN_ROWS] = read_pins,
 };
 
 /* ---- the file ---- */
@@ -114,6 +119,7 @@ enum capture_result capture_read(const void *bytes, size_t size, const struct ca
         if (length == 0)
             return stop(error, at, reason, CAPTURE_TORN);
         uint64_t type = format_get(file + at, 4);
+        reader.type = (uint32_t)type;
         reader.at = file + at + FORMAT_RECORD_HEAD;
         reader.end = file + at + length;
         if (!reader.started && type != RECORD_PROCESS)
@@ -566,6 +572,12 @@ static void read_leak_rows(struct reader *reader)
         leak.word = number(reader);
         CALL(reader, leak, reader->context, &leak);
     }
+}
+
+static void read_pins(struct reader *reader)
+{
+    struct capture_part part = {reader->type, reader->at, reader->end, reader->nodes};
+    CALL(reader, pins, reader->context, &part);
 }
 
 static void read_mark(struct reader *reader)

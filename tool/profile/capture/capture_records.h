@@ -135,6 +135,13 @@ struct capture_leak {
     uint64_t address, word;     /* of one block, and its first word */
 };
 
+/* The payload of a record that its user takes apart. */
+struct capture_part {
+    uint32_t type;
+    const uint8_t *at, *end;
+    uint64_t nodes; /* the number of the next node */
+};
+
 struct capture_mark {
     uint64_t time_ms;
     struct capture_text name;
@@ -168,6 +175,7 @@ struct capture_calls {
     void (*cpu_row)(void *context, const struct capture_cpu_row *row);
     void (*leaks)(void *context, const struct capture_leaks *leaks); /* before its rows */
     void (*leak)(void *context, const struct capture_leak *leak);
+    void (*pins)(void *context, const struct capture_part *part); /* RECORD_PINS and its kin */
     void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);
     /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */

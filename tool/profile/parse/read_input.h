@@ -11,6 +11,7 @@
 struct read_options {
     const char *at;     /* of captures: NULL, "peak", "end", a number of a snapshot, or a time */
     const char *thread; /* of jemalloc's dumps: this thread only; NULL: all */
+    bool pins;          /* of captures: what keeps memory in use, too */
     bool raw;           /* leave sampled numbers as they are in the file */
 };
 

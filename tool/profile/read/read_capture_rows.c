@@ -18,6 +18,7 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read_capture_clock.h"
 #include "tool/profile/read/read_capture_leaks.h"
+#include "tool/profile/read/read_capture_pins.h"
 
 enum {
     FRAMES_MAX = 1024, /* what the library records is far below */
@@ -58,6 +59,7 @@ struct taking {
     struct capture_samples samples;
     struct clock_rows clock;
     struct leak_rows leaks;
+    struct pin_rows pins;
     bool covered; /* the present snapshot: every block was subject to sampling */
     uint32_t last_node, last_stack;
     struct {
@@ -96,11 +98,11 @@ static void take_cpu_row(void *context, const struct capture_cpu_row *row);
 static void take_leaks(void *context, const struct capture_leaks *leaks);
 static void take_leak(void *context, const struct capture_leak *leak);
 static void leak_samples(struct taking *taking);
+static void take_pins(void *context, const struct capture_part *part);
+static void pin_samples(struct taking *taking);
 static void clock_samples(struct taking *taking);
 static void clock_labels(struct taking *taking);
 static void thread_rename(struct taking *taking, struct thread *thread, uint32_t name);
-
-/* ---- rows ---- */
 
 bool capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
                        struct profile *profile, struct read_error *error)
@@ -121,6 +123,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
         .cpu_row = take_cpu_row,
         .leaks = take_leaks,
         .leak = take_leak,
+        .pins = take_pins,
         .wanted = is_wanted,
         .checked = true,
     };
@@ -135,6 +138,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     size_t size = plan->whole_size;
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
     leak_samples(&taking);
+    pin_samples(&taking);
     clock_samples(&taking);
     find_late(profile);
     moved_mark(profile, taking.gone.items, taking.gone.count);
@@ -150,6 +154,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     capture_samples_free(&taking.samples);
     clock_rows_free(&taking.clock);
     leak_rows_free(&taking.leaks);
+    pin_rows_free(&taking.pins);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)
@@ -513,12 +518,29 @@ static void leak_samples(struct taking *taking)
 {
     struct profile *profile = taking->profile;
     struct leak_rows *leaks = &taking->leaks;
-    if (!leak_rows_end(leaks, profile))
-        return;
-    for (size_t i = 0; i < leaks->rows.count && !profile->failed; i++) {
+    bool known = leak_rows_end(leaks, profile);
+    for (size_t i = 0; known && i < leaks->rows.count && !profile->failed; i++) {
         const struct capture_leak *row = (struct capture_leak *)leaks->rows.items + i;
         leak_rows_add(leaks, profile, row, stack_of(taking, row->stack),
                       labels_of(taking, thread_of(taking, row->thread), row->size));
+    }
+}
+
+static void take_pins(void *context, const struct capture_part *part)
+{
+    struct taking *taking = context;
+    if (taking->target && taking->input->options.pins)
+        pin_rows_part(&taking->pins, taking->profile, part);
+}
+
+static void pin_samples(struct taking *taking)
+{
+    struct pin_rows *pins = &taking->pins;
+    bool known = pin_rows_end(pins, taking->profile);
+    for (size_t i = 0; known && i < pins->rows.count && !taking->profile->failed; i++) {
+        const struct pin_row *row = (struct pin_row *)pins->rows.items + i;
+        pin_rows_add(pins, taking->profile, row, stack_of(taking, row->stack),
+                     labels_of(taking, thread_of(taking, row->thread), row->size));
     }
 }
 

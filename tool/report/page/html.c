@@ -49,6 +49,7 @@ static void plots_put(struct html *html, const struct view *view,
 static void flame_put(struct html *html);
 static void table_put(struct html *html);
 static bool sizes_put(struct html *html);
+static bool frag_put(struct html *html);
 static void data_put(struct html *html);
 
 const struct view *html_past(struct html *html)
@@ -193,7 +194,7 @@ static bool body_put(struct html *html)
     table_put(html);
     if (html->leaks.text)
         fprintf(file, "<section id=\"leaks\">\n%s</section>\n", html->leaks.text);
-    if (!sizes_put(html))
+    if (!sizes_put(html) || !frag_put(html))
         return false;
     fprintf(file,
             "</main>\n<footer>Made by memoir %s. This file needs no other and asks nothing of the "
@@ -470,6 +471,27 @@ static bool sizes_put(struct html *html)
     fputs("</small></h2>\n", html->file);
     plots_put(html, &view, picture_sizes);
     fputs("</section>\n", html->file);
+    view_free(&view);
+    return true;
+}
+
+static bool frag_put(struct html *html)
+{
+    struct view view = {0};
+    struct view_options options = html->view;
+    int type = profile_type_named(html->profile, TYPE_PINNED_SPACE);
+    if (type < 0 || html->options->base_name)
+        return true;
+    options.by = VIEW_SITE;
+    options.type = (unsigned)type;
+    options.age_min_us = options.age_max_us = 0;
+    if (!view_make(&view, html->profile, &options, html->error))
+        return false;
+    fputs("<section id=\"frag\">\n<h2>Nearly empty pages</h2>\n", html->file);
+    plots_put(html, &view, picture_frag);
+    fputs("<p class=\"quiet\">A span returns to the kernel with its last live block: a site pins "
+          "its part of the spans that its blocks are in (memoir frag).</p>\n</section>\n",
+          html->file);
     view_free(&view);
     return true;
 }

@@ -25,6 +25,7 @@ bool picture_graph(const struct view *view, const struct picture_options *option
 /* The same of a text in the language of graphviz. */
 bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error);
 void picture_time(const struct view *view, const struct picture_options *options, FILE *file);
+void picture_frag(const struct view *view, const struct picture_options *options, FILE *file);
 void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file);
 
 #endif

@@ -22,6 +22,7 @@ void report_traces(const struct view *view, const struct style *style);
 bool report_leaks(const struct view *view, const struct leaks_options *options,
                   const struct style *style);
 void report_churn(const struct view *view, const struct style *style);
+void report_frag(const struct view *view, const struct style *style);
 void report_sizes(const struct view *view, const struct style *style);
 void report_threads(const struct view *view, const struct style *style);
 void report_time(const struct view *view, const struct style *style);
