@@ -59,6 +59,31 @@ static inline int arch_fault_wrote(const void *context)
     return -1;
 }
 
+/* The registers of the vector unit in the frame of a handler with that third argument; their
+ * bytes. */
+static inline size_t arch_signal_vectors(const void *context, const void **start)
+{
+    enum { RECORDS = 464, RECORDS_SIZE = 4096, VECTORS = 0x46508001, HEAD = 16, BYTES = 512 };
+    const char *record = (const char *)context + RECORDS, *end = record + RECORDS_SIZE;
+    while (record + HEAD <= end) {
+        const uint32_t *head = (const uint32_t *)record; /* magic, size */
+        *start = record + HEAD;
+        if (head[0] == VECTORS)
+            return BYTES;
+        if (head[0] == 0 || head[1] < HEAD)
+            break;
+        record += head[1];
+    }
+    return 0;
+}
+enum { ARCH_CALL_BYTES = 4 };
+/* Whether this is the instruction that enters the kernel. */
+static inline bool arch_is_call(const void *code)
+{
+    static const uint32_t entry = 0xd4000001; /* svc #0 */
+    return memcmp(code, &entry, sizeof entry) == 0;
+}
+
 /* Whether this is the code that a handler returns to: mov x8, #139; svc #0. */
 static inline bool arch_signal_code(const void *code)
 {

@@ -43,6 +43,26 @@ static inline uintptr_t arch_signal_slot(unsigned number)
 }
 enum { ARCH_SIGNAL_CODE = 9 };
 
+/* The registers of the vector unit in the frame of a handler with that third argument; their
+ * bytes. */
+static inline size_t arch_signal_vectors(const void *context, const void **start)
+{
+    enum { AREA = 224, FIRST = 160, LEGACY = 512, ABOUT = 464, EXTENDED = 0x46505853 };
+    const char *area = *(const char *const *)((const char *)context + AREA);
+    if (area == NULL)
+        return 0;
+    const uint32_t *about = (const uint32_t *)(area + ABOUT); /* magic, _, kinds (2 words), size */
+    *start = area + FIRST;
+    return (about[0] == EXTENDED && about[4] > LEGACY ? about[4] : LEGACY) - FIRST;
+}
+enum { ARCH_CALL_BYTES = 2 };
+/* Whether this is the instruction that enters the kernel. */
+static inline bool arch_is_call(const void *code)
+{
+    static const unsigned char entry[ARCH_CALL_BYTES] = {0x0f, 0x05};
+    return memcmp(code, entry, sizeof entry) == 0;
+}
+
 /* Whether this is the code that a handler returns to: mov $15, %rax; syscall. */
 static inline bool arch_signal_code(const void *code)
 {

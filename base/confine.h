@@ -28,7 +28,8 @@ enum confine {
     CONFINE_ENDING = 128, /* the last snapshot when a signal ends the program */
     CONFINE_CPU = 256,    /* the CPU profile */
     CONFINE_GROW = 512,   /* a longer recorder file */
-    CONFINE_ALL = 1023,
+    CONFINE_LEAKS = 1024, /* scans for lost blocks */
+    CONFINE_ALL = 2047,
 };
 
 extern HIDDEN uint32_t confine_denied; /* a sum of these */

@@ -160,6 +160,8 @@ bool os_file_is(int fd, struct os_file_id id);
 int os_file_flags(int fd);
 bool os_closes_on_exec(int fd);
 bool os_is_terminal(int fd);
+/* ioctl; negative: an errno. */
+long os_control(int fd, uint64_t request, void *argument);
 bool os_is_pipe(int fd);
 /* Goes back to the beginning of an open folder. */
 void os_folder_rewind(int fd);

@@ -224,3 +224,8 @@ size_t os_resident(void *at, size_t size)
     }
     return resident;
 }
+
+long os_control(int fd, uint64_t request, void *argument)
+{
+    return call3(SYS_ioctl, fd, (long)request, (long)argument);
+}

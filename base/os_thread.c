@@ -203,6 +203,13 @@ pid_t os_copy_start(void (*run)(void), size_t stack_size)
     return (pid_t)got;
 }
 
+void os_copy_follow(pid_t parent)
+{
+    arch_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+    if (arch_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) != parent) /* it ended before that */
+        os_exit(0);
+}
+
 bool os_copy_ended(pid_t copy)
 {
     int status;

@@ -34,6 +34,8 @@ bool os_thread_is_ours(pid_t tid);
  * without its handlers, with the same rules as for such threads. The program is not told of its
  * end and does not find it by waiting for children of its own. Its id or a negative errno. */
 pid_t os_copy_start(void (*run)(void), size_t stack_size);
+/* In a copy: it is killed when the thread that started it ends, as exit and exec end it. */
+void os_copy_follow(pid_t parent);
 /* Whether it has ended. True once only: the id then belongs to no process. */
 bool os_copy_ended(pid_t copy);
 /* Ends it. */

@@ -238,7 +238,8 @@ static void all_print(const struct record *record, const struct child *child,
         fputc('\n', stderr);
     }
     /* What the kernel says is of the largest of all processes, whichever that was. */
-    summary_print(summary, record->rows, child->time_ms, alone ? child->rss_peak_bytes : 0);
+    summary_print(summary, record->rows, child->time_ms, alone ? child->rss_peak_bytes : 0,
+                  record->suppressions);
 }
 
 bool record_finish(struct record *record, const struct child *child)
@@ -276,7 +277,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         terminal_warn("no dump in the format %s was made", record->about.format);
     if (path[0] && !record->silent)
         file_print(record, path, others);
-    bool lost = summary_lost(summary);
+    bool lost = summary_lost(summary, record->suppressions);
     summary_free(summary);
     record_drop(record);
     return lost;

@@ -21,6 +21,7 @@ struct record {
     bool timed;               /* --cpu */
     pid_t background;         /* a process that went on when the program had ended, or 0 */
     uint64_t oom_before;      /* `oom_kills` at the start */
+    const struct suppressions *suppressions; /* of lost blocks that are no finding; or NULL */
 };
 
 /* Makes the folder. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/summary.h. */
+/*
+ * See tool/summary.h. Names are looked for once, when the summary is printed or lost blocks are
+ * judged, whichever comes first.
+ */
 #include "tool/summary.h"
 
 #include <stdlib.h>
@@ -12,7 +15,7 @@
 #include "tool/terminal/terminal.h"
 
 struct summary {
-    bool lost; /* a scan found lost blocks */
+    bool named; /* functions have their names */
     struct profile profile;
 };
 
@@ -85,29 +88,56 @@ static void symbols_progress(void *context, const char *module, uint64_t done, u
 }
 
 /* The blocks that a scan at the end found lost, if there was one. */
-static bool lost_print(struct profile *profile, const struct style *style)
+static void lost_print(struct profile *profile, const struct suppressions *suppressions,
+                       const struct style *style)
 {
     struct view_options wanted = {0};
-    const struct leaks_options options = {.rule = LEAKS_AUTO};
+    const struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
     struct view_error error = {""};
     struct view view;
     if (!metric_find(profile, "lost", &wanted.type) || !view_make(&view, profile, &wanted, &error))
-        return false;
+        return;
     fputs("\n", style->out);
-    bool found = report_leaks(&view, &options, style);
+    report_leaks(&view, &options, style);
+    view_free(&view);
+}
+
+/* Once: names may come from far. */
+static bool names_find(struct summary *summary)
+{
+    const struct symbol_options options = {.progress = symbols_progress};
+    struct symbol_report report = {0};
+    if (summary->named)
+        return true;
+    progress_start("symbols", "");
+    summary->named = symbol_resolve(&summary->profile, &options, &report);
+    progress_end();
+    symbol_report_free(&report);
+    return summary->named;
+}
+
+bool summary_lost(struct summary *summary, const struct suppressions *suppressions)
+{
+    struct view_options wanted = {0};
+    const struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
+    struct view_error error = {""};
+    struct view view;
+    struct leaks leaks;
+    if (!metric_find(&summary->profile, "lost", &wanted.type) || !names_find(summary) ||
+        !view_make(&view, &summary->profile, &wanted, &error))
+        return false;
+    bool found = false;
+    if (leaks_make(&leaks, &view, &options)) {
+        found = leaks.found > 0;
+        leaks_free(&leaks);
+    }
     view_free(&view);
     return found;
 }
 
-bool summary_lost(const struct summary *summary)
-{
-    return summary->lost;
-}
-
 void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
-                   uint64_t rss_peak_bytes)
+                   uint64_t rss_peak_bytes, const struct suppressions *suppressions)
 {
-    const struct symbol_options options = {.progress = symbols_progress};
     struct profile *profile = &summary->profile;
     const struct style style = {
         .out = wrap_errors(),
@@ -118,17 +148,14 @@ void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
         .rows = rows,
     };
     const struct view_options wanted = {.type = profile->default_type};
-    struct symbol_report report = {0};
     struct view_error error = {""};
     struct view view;
-    progress_start("symbols", "");
-    bool ok = symbol_resolve(profile, &options, &report);
-    progress_end();
+    bool ok = names_find(summary);
     if (ok && view_make(&view, profile, &wanted, &error)) {
         report_brief(&view, &style, (int64_t)time_ms * 1000000, rss_peak_bytes);
         view_free(&view);
     }
-    summary->lost = ok && lost_print(profile, &style);
+    if (ok)
+        lost_print(profile, suppressions, &style);
     wrap_end(style.out);
-    symbol_report_free(&report);
 }

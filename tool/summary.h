@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct summary;
+struct suppressions;
 
 /* NULL if the file is no capture, or holds no complete snapshot. */
 struct summary *summary_read(const char *path);
@@ -31,11 +32,12 @@ int64_t summary_duration_ns(const struct summary *summary);
 /* The program ended by itself, and its end was recorded. */
 bool summary_ended(const struct summary *summary);
 
+/* Whether a scan at the end found blocks that nothing points to, but for suppressed ones (NULL:
+ * none are). */
+bool summary_lost(struct summary *summary, const struct suppressions *suppressions);
 /* Lines that begin with four spaces. `rows`: of each list, 0 for the usual; `time_ms`: how long the
  * run took; `rss_peak_bytes` 0: as the capture says. */
-/* Whether a scan at the end found blocks that nothing points to; after `summary_print`. */
-bool summary_lost(const struct summary *summary);
 void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
-                   uint64_t rss_peak_bytes);
+                   uint64_t rss_peak_bytes, const struct suppressions *suppressions);
 
 #endif

@@ -12,6 +12,7 @@
 #include "tool/command/command.h"
 #include "tool/report/text/text.h"
 #include "tool/session.h"
+#include "tool/suppress.h"
 #include "tool/terminal/terminal.h"
 
 enum { LIVE, PEAK, ALLOC, ALLOCS, CPU, METRICS };
@@ -272,17 +273,11 @@ static double noise_of(double variance)
 static bool add_leaks(struct checking *checking)
 {
     struct leaks leaks;
-    struct suppressions *suppressions = suppressions_new();
-    struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
-    const char *path = arguments_value(checking->arguments, FLAG_SUPPRESSIONS);
-    struct view_error reason;
+    struct suppressions *suppressions = NULL;
     struct view view = {0};
     struct request *request = checking->request;
-    view_out_of_memory(&reason);
-    char *text = path ? text_file_read(path, checking->error) : NULL;
-    bool ok = suppressions && (!path || text);
-    if (ok && text && !suppressions_add(suppressions, path, text, &reason))
-        ok = error_set(checking->error, ERROR_USAGE, "%s", reason.text);
+    bool ok = suppress_read(&suppressions, checking->arguments, checking->error);
+    struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
     /* The leaks of this profile alone: what the base has is no excuse. */
     unsigned type;
     bool scanned = metric_find(request->profile, "lost", &type);
@@ -311,7 +306,6 @@ static bool add_leaks(struct checking *checking)
     }
     view_free(&view);
     suppressions_free(suppressions);
-    free(text);
     return ok;
 }
 

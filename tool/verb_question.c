@@ -15,6 +15,7 @@
 #include "tool/report/text/text.h"
 #include "tool/session.h"
 #include "tool/suggest.h"
+#include "tool/suppress.h"
 #include "tool/terminal/terminal.h"
 
 struct leaks_asked {
@@ -29,8 +30,6 @@ static bool normalize(struct request *request, struct error *error);
 static void diff_next(const struct request *request);
 static bool leaks_render(struct request *request, struct error *error);
 static enum leaks_rule leaks_rule_of(const char *word);
-static bool suppressions_read(struct suppressions **suppressions, const struct arguments *arguments,
-                              struct error *error);
 
 bool verb_churn(const struct arguments *arguments, struct error *error)
 {
@@ -187,7 +186,7 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
         answer.metric_first = "lost";
     if (asked.options.rule == LEAKS_LOST || asked.options.rule == LEAKS_AUTO)
         answer.ask = "leaks";
-    bool ok = suppressions_read(&suppressions, arguments, error);
+    bool ok = suppress_read(&suppressions, arguments, error);
     asked.options.suppressions = suppressions;
     ok = ok && session_ask(arguments, &answer, &asked, error);
     suppressions_free(suppressions);
@@ -211,22 +210,4 @@ static enum leaks_rule leaks_rule_of(const char *word)
         if (strcmp(word, words[i]) == 0)
             return rules[i];
     return LEAKS_AUTO;
-}
-
-static bool suppressions_read(struct suppressions **suppressions, const struct arguments *arguments,
-                              struct error *error)
-{
-    const char *path = arguments_value(arguments, FLAG_SUPPRESSIONS);
-    struct view_error reason = {""};
-    *suppressions = suppressions_new();
-    if (!*suppressions)
-        return error_memory(error);
-    if (!path)
-        return true;
-    char *text = text_file_read(path, error);
-    bool ok = text != NULL;
-    if (ok && !suppressions_add(*suppressions, path, text, &reason))
-        ok = error_set(error, ERROR_USAGE, "%s", reason.text);
-    free(text);
-    return ok;
 }

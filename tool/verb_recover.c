@@ -93,7 +93,7 @@ static bool file_recover(struct recovery *recovery, const char *path, struct err
     if (!terminal_is_quiet() && !recovery->as_json) {
         fprintf(stderr, "memoir: %s, of process %d\n", to, pid);
         if (summary)
-            summary_print(summary, 0, 0, 0);
+            summary_print(summary, 0, 0, 0, NULL);
     }
     summary_free(summary);
     return true;

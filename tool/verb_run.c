@@ -23,6 +23,7 @@
 #include "tool/command/command.h"
 #include "tool/process/process.h"
 #include "tool/record.h"
+#include "tool/suppress.h"
 #include "tool/terminal/terminal.h"
 
 #ifndef MEMOIR_LIBDIR
@@ -33,6 +34,8 @@ enum { OPTION_SIZE = 2048 };
 
 static const char library_name[] = "libmemoir.so";
 
+static void lost_exit(const char *wanted, int status);
+static bool exitcode_check(const struct arguments *arguments, struct error *error);
 static bool options_check(const struct arguments *arguments, struct error *error);
 static void warning_keep(const char *line, size_t length);
 static bool library_use(char path[PATH_MAX], const char *candidate);
@@ -58,14 +61,19 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     struct record record = {.lock = -1};
     struct child child;
 
-    if (!options_check(arguments, error) ||
+    if (!options_check(arguments, error) || !exitcode_check(arguments, error) ||
         !launch_library(library, arguments_value(arguments, FLAG_LIB), error) ||
         !launch_program(program, name, error))
         return false;
     bool fine = program_judge(program);
     bool silent = terminal_is_quiet() || arguments_value(arguments, FLAG_NO_SUMMARY);
     bool detached = arguments_value(arguments, FLAG_DETACH);
-    bool recorded = fine && (!silent || detached || arguments_value(arguments, FLAG_OUTPUT));
+    bool judged = arguments_value(arguments, FLAG_LEAKS) != NULL;
+    bool recorded =
+        fine && (!silent || judged || detached || arguments_value(arguments, FLAG_OUTPUT));
+    struct suppressions *suppressions = NULL;
+    if (judged && !suppress_read(&suppressions, arguments, error))
+        return false;
     if ((recorded && !record_start(&record, arguments, error)) ||
         !environment_prepare(arguments, library, recorded ? &record : NULL, error))
         return false;
@@ -74,13 +82,14 @@ bool launch_run(const struct arguments *arguments, struct error *error)
         return true;
     }
     if (recorded && !detached && child_run(&child, arguments->operands, program, error)) {
+        record.suppressions = suppressions;
         bool ended = child_follow(&child, record_announce, &record);
         child_release(&child);
         bool lost = ended && record_finish(&record, &child);
         if (!ended)
             record_leave(&record);
-        if (lost && WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0)
-            exit(ERROR_FOUND);
+        if (lost && WIFEXITED(child.status))
+            lost_exit(arguments_value(arguments, FLAG_ERROR_EXITCODE), WEXITSTATUS(child.status));
         child_end_alike(&child);
     }
     record_drop(&record);
@@ -88,6 +97,31 @@ bool launch_run(const struct arguments *arguments, struct error *error)
         return false;
     execvp(name, arguments->operands); /* and not `program`: a script without #! needs the shell */
     return child_not_started(program, errno, error);
+}
+
+/* Ends with the status of --error-exitcode, or with 1 in place of 0. */
+static void lost_exit(const char *wanted, int status)
+{
+    if (wanted)
+        exit((int)strtol(wanted, NULL, 10));
+    if (status == 0)
+        exit(ERROR_FOUND);
+}
+
+static bool exitcode_check(const struct arguments *arguments, struct error *error)
+{
+    enum { STATUS_MAX = 255 };
+    const char *text = arguments_value(arguments, FLAG_ERROR_EXITCODE);
+    if (!text)
+        return true;
+    if (!arguments_value(arguments, FLAG_LEAKS))
+        return error_set(error, ERROR_USAGE, "--error-exitcode is for --leaks");
+    char *end;
+    long status = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || status < 1 || status > STATUS_MAX)
+        return error_set(error, ERROR_USAGE, "--error-exitcode %.20s: write a number, 1 to 255",
+                         text);
+    return true;
 }
 
 /* The option that a flag stands for, or NULL. */

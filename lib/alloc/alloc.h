@@ -21,6 +21,7 @@
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/heap.h"
 #include "lib/alloc/held.h"
+#include "lib/alloc/huge.h"
 #include "lib/alloc/large.h"
 #include "lib/alloc/lent.h"
 #include "lib/alloc/meta.h"

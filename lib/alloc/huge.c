@@ -155,3 +155,9 @@ void huge_renewed(void *at, size_t bytes)
         start = next < end ? pieces[i].end : end;
     }
 }
+
+void huge_notes(void (*each)(void *context, const void *start, size_t bytes), void *context)
+{
+    each(context, pieces, sizeof pieces);
+    each(context, &probe, sizeof probe);
+}

@@ -27,5 +27,7 @@ void huge_opened(char *at, size_t bytes, size_t open, bool for_one);
 void huge_renewed(void *at, size_t bytes);
 /* Before pages of the range go back to the kernel or move to another place. */
 void huge_leave(const void *at, size_t bytes);
+/* Calls `each` for variables of ours that hold addresses of blocks without owning them. */
+void huge_notes(void (*each)(void *context, const void *start, size_t bytes), void *context);
 
 #endif

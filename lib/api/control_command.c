@@ -364,7 +364,7 @@ static int verb_leaks(struct request *request)
     struct leak_request wanted = leaks_request();
     const struct leak_scan *scan = leaks_find(&wanted);
     if (scan == NULL) {
-        sink_format(request->out, "error: no scan for lost blocks: %s\n", leaks_refused);
+        sink_format(request->out, "error: no scan for lost blocks: %s\n", leaks_refusal());
         return EAGAIN;
     }
     show_sum(request, "definite", &scan->result.definite);

@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/confine.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/os_thread.h"
@@ -21,9 +22,6 @@ static uint32_t done;
 static struct leak_request request_now;
 static const struct leak_scan *found;
 static const struct roots_thread *exiting; /* the thread that ends the program */
-
-const char leaks_refused[] =
-    "the system gave no thread for it, no memory, or no list of mappings; try again";
 
 static const struct leak_scan *find(const struct leak_request *request);
 static void helper_run(void);
@@ -55,7 +53,7 @@ const struct leak_scan *leaks_find(const struct leak_request *request)
 static const struct leak_scan *find(const struct leak_request *request)
 {
     uint64_t since_ms = os_now_ms(), before;
-    if (guard_all)
+    if (guard_all || confined(CONFINE_LEAKS))
         return NULL;
     store_relaxed(&done, 0);
     request_now = *request;
@@ -80,7 +78,17 @@ void leaks_exit(const struct roots_thread *here)
     if (leaks_find(&request) != NULL)
         leak_last_end();
     else
-        complain(guard_all ? "blocks are guarded; run it once more without guard" : leaks_refused);
+        complain(leaks_refusal());
+}
+
+const char *leaks_refusal(void)
+{
+    if (guard_all)
+        return "blocks are guarded; run it once more without guard";
+    if (confined(CONFINE_LEAKS))
+        return "the program's seccomp filter would end it for that (docs/CONTROL.md lists the "
+               "system calls)";
+    return "the system gave no thread for it, no memory, or no list of mappings; try again";
 }
 
 static void helper_run(void)

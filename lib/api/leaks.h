@@ -13,7 +13,7 @@ struct leak_request leaks_request(void);
  * NULL if it could not be made; otherwise it stays until `leak_last_end`. */
 const struct leak_scan *leaks_find(const struct leak_request *request);
 /* Why there is none, for people. */
-extern const char leaks_refused[];
+const char *leaks_refusal(void);
 /* The program ends, by the thread `here`, which stays until then. With the option leak.at_exit the
  * result is part of the last snapshot. */
 void leaks_exit(const struct roots_thread *here);

@@ -126,6 +126,6 @@ static void rows_tell(const struct scan_result *result,
 
 static bool refuse(void)
 {
-    message_format("memoir: memoir_leaks: %s\n", leaks_refused);
+    message_format("memoir: memoir_leaks: %s\n", leaks_refusal());
     return false;
 }

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "base/os_thread.h"
+#include "lib/alloc/alloc.h"
 #include "lib/leak/stop.h"
 
 enum {
@@ -28,6 +29,7 @@ struct shared {
 
 static struct leak_request request_now;
 static struct stop stop_now;
+static BULK struct touched touched_before; /* of the process that a copy is made of */
 static struct shared *shared_now;  /* of the scan that is being made, */
 static struct shared *shared_last; /* and of the last one */
 static pid_t busy; /* the process that a thread makes a scan of; another one's: left by fork */
@@ -74,15 +76,20 @@ static void scan_make(struct shared *shared)
         return;
     }
     for (unsigned i = 0; request_now.here != NULL && i < stop_now.count; i++)
-        if (stop_now.threads[i].tid == request_now.here->tid)
+        if (stop_now.threads[i].tid == request_now.here->tid) {
+            uintptr_t signal_stack = stop_now.threads[i].registers[ARCH_REGISTERS];
             stop_now.threads[i] = *request_now.here;
+            stop_now.threads[i].registers[ARCH_REGISTERS] = signal_stack;
+        }
     scan->time_ms = os_now_ms();
     scan->threads = stop_now.count + stop_now.unknown;
     scan->silent = stop_now.silent;
+    touched_open(&touched_before);
     pid_t copy = os_copy_start(copy_run, STACK_SIZE);
     if (copy <= 0)
         shared->good = scan_here(); /* no process or no memory for a copy */
     stop_release();
+    touched_close(&touched_before);
     scan->stood_us = (os_now_ns() - before_ns) / 1000;
     if (copy > 0)
         copy_wait(copy, shared);
@@ -102,6 +109,11 @@ void leak_last_end(void)
     __atomic_sub_fetch(&readers, 1, __ATOMIC_RELEASE);
 }
 
+static void skip_note(void *roots, const void *start, size_t bytes)
+{
+    roots_skip(roots, start, bytes);
+}
+
 static bool scan_here(void)
 {
     const struct leak_request *request = &request_now;
@@ -119,10 +131,14 @@ static bool scan_here(void)
                           .without_stacks = request->without_stacks,
                           .without_globals = request->without_globals,
                           .threads_complete = stop_now.unknown == 0,
+                          .touched_before = &touched_before,
                           .mappings = request->mappings || stop_now.unknown > 0};
     struct scan scan;
     if (constants == NULL)
         return false;
+    struct touched touched;
+    touched_open(&touched);
+    rules.touched = &touched;
     rules.constants = constants;
     rules.constants_count = roots_constants(constants, CONSTANTS_MAX);
     bool good = scan_begin(&scan, &rules, &shared_now->scan.result);
@@ -133,6 +149,10 @@ static bool scan_here(void)
         roots_skip(&roots, scan.large, scan.large_bytes);
         roots_skip(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
         roots_skip(&roots, constants, constants_bytes);
+        roots_skip(&roots, shared_now, sizeof *shared_now);
+        if (shared_last != NULL)
+            roots_skip(&roots, shared_last, sizeof *shared_last);
+        huge_notes(skip_note, &roots);
         uintptr_t start, end;
         if (os_thread_room(&start, &end))
             roots_skip(&roots, (const void *)start, end - start);
@@ -140,6 +160,7 @@ static bool scan_here(void)
         scan_finish(&scan);
         scan_end(&scan);
     }
+    touched_close(&touched);
     os_unmap(constants, constants_bytes);
     return good && shared_now->scan.result.complete;
 }
@@ -147,6 +168,7 @@ static bool scan_here(void)
 static void copy_run(void)
 {
     struct shared *shared = shared_now;
+    os_copy_follow(load_relaxed(&busy));
     shared->good = scan_here();
     store_release(&shared->done, 1);
     os_wake_shared(&shared->done);

@@ -17,17 +17,15 @@
 
 enum {
     RED_ZONE = 128,    /* bytes below the stack pointer that functions may use */
-    PAGES = 512,       /* asked about at once */
     BUFFER = 64 << 10, /* read at once */
+    /* Without the quick way of touched.h, reserved memory beyond this is not searched for pages. */
+    RESERVED_MAX = 1 << 30,
 };
-
-/* Of /proc/self/pagemap, a word a page. */
-static const uint64_t PAGE_PRESENT = UINT64_C(1) << 63, PAGE_SWAPPED = UINT64_C(1) << 62;
 
 struct reader {
     const struct roots *roots;
     struct scan *scan;
-    int memory, pagemap; /* descriptors; -1: all pages count as present */
+    int memory; /* descriptor */
     uintptr_t *buffer;
     uintptr_t *sps, *tps; /* of all threads, sorted */
     unsigned sps_count, tps_count;
@@ -35,12 +33,12 @@ struct reader {
     bool guarded; /* what lies before the mapping can't be read, nor written to */
 };
 
+static void scan_registers(struct reader *reader, const struct roots_thread *thread);
 static void scan_declared(void *reader, uintptr_t start, size_t size);
 static void threads_sort(struct reader *reader);
 static bool is_root(const struct reader *reader, const struct map *map);
 static void scan_mapping(struct reader *reader, const struct map *map);
-static void scan_bytes(struct reader *reader, uintptr_t start, uintptr_t end);
-static void scan_range(struct reader *reader, uintptr_t start, uintptr_t end);
+static touched_visitor scan_bytes;
 
 bool roots_scan(struct roots *roots, struct scan *scan)
 {
@@ -59,11 +57,8 @@ bool roots_scan(struct roots *roots, struct scan *scan)
     threads_sort(&reader);
     ended_begin(&reader.ended, roots->threads, roots->threads_count);
     reader.memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
-    reader.pagemap = os_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-    for (unsigned i = 0; i < roots->threads_count && !roots->without_stacks; i++) {
-        const uintptr_t *registers = roots->threads[i].registers;
-        scan_root(scan, (uintptr_t)registers, (uintptr_t)(registers + ROOTS_REGISTERS));
-    }
+    for (unsigned i = 0; i < roots->threads_count && !roots->without_stacks; i++)
+        scan_registers(&reader, &roots->threads[i]);
     declared_each(scan_declared, &reader);
     bool any = false;
     for (uint64_t guard_end = 0; maps_next(&maps, &map);) {
@@ -77,8 +72,6 @@ bool roots_scan(struct roots *roots, struct scan *scan)
     maps_close(&maps);
     if (reader.memory >= 0)
         os_close(reader.memory);
-    if (reader.pagemap >= 0)
-        os_close(reader.pagemap);
     os_unmap(reader.buffer, BUFFER);
     os_unmap(reader.sps, points_bytes);
     os_unmap(reader.tps, points_bytes);
@@ -88,6 +81,8 @@ bool roots_scan(struct roots *roots, struct scan *scan)
 /* Sorted by address. */
 void roots_skip(struct roots *roots, const void *start, size_t size)
 {
+    if (roots->skip_count == ROOTS_SKIP_MAX)
+        return;
     unsigned at = roots->skip_count++;
     for (; at > 0 && roots->skip[at - 1].start > (uintptr_t)start; at--)
         roots->skip[at] = roots->skip[at - 1];
@@ -111,6 +106,26 @@ unsigned roots_constants(struct scan_range *ranges, unsigned max)
     }
     maps_close(&maps);
     return count;
+}
+
+/* Whether the thread is in the kernel, or about to enter it again. */
+static bool is_in_call(const struct reader *reader, const struct roots_thread *thread)
+{
+    char code[2 * ARCH_CALL_BYTES];
+    return os_read_at(reader->memory, code, sizeof code, thread->pc - ARCH_CALL_BYTES) ==
+               sizeof code &&
+           (arch_is_call(code) || arch_is_call(code + ARCH_CALL_BYTES));
+}
+
+static void scan_registers(struct reader *reader, const struct roots_thread *thread)
+{
+    scan_root(reader->scan, (uintptr_t)thread->registers,
+              (uintptr_t)(thread->registers + ROOTS_REGISTERS));
+    if (thread->vectors.start == thread->vectors.end || is_in_call(reader, thread))
+        return;
+    reader->scan->weak = true;
+    scan_root(reader->scan, thread->vectors.start, thread->vectors.end);
+    reader->scan->weak = false;
 }
 
 static void scan_declared(void *reader, uintptr_t start, size_t size)
@@ -159,14 +174,35 @@ static uintptr_t lowest_in(const uintptr_t *words, unsigned count, const struct 
     return low < count && words[low] < map->end ? words[low] : 0;
 }
 
+/* Whether a thread with that stack pointer has its descriptor above it in the mapping. */
+static bool is_of_libc(const struct reader *reader, uintptr_t sp, const struct map *map)
+{
+    for (unsigned i = 0; i < reader->roots->threads_count; i++) {
+        const struct roots_thread *thread = &reader->roots->threads[i];
+        if (thread->sp == sp)
+            return thread->tp > sp && thread->tp < map->end;
+    }
+    return false;
+}
+
 static uintptr_t stack_in(const struct reader *reader, const struct map *map)
 {
     return lowest_in(reader->sps, reader->sps_count, map);
 }
 
+/* Memory that the program shares with processes that it forks, and with no others. */
+static bool is_shared_without_name(const struct map *map)
+{
+    static const char name[] = "/dev/zero (deleted)";
+    return strncmp(map->path, name, sizeof name - 1) == 0;
+}
+
 static bool is_root(const struct reader *reader, const struct map *map)
 {
-    if (!map->readable || !map->writable || map->shared || arena_owns(map->start))
+    const struct touched *touched = reader->scan->rules.touched;
+    if (arena_owns(map->start) || (map->shared && !is_shared_without_name(map)))
+        return false;
+    if (!map->readable && !touched->quick && map->end - map->start > RESERVED_MAX)
         return false;
     if (stack_in(reader, map) != 0 || lowest_in(reader->tps, reader->tps_count, map) != 0)
         return !reader->roots->without_stacks;
@@ -206,26 +242,32 @@ static struct scan_range ended_part(struct reader *reader, const struct map *map
 
 static void scan_mapping(struct reader *reader, const struct map *map)
 {
+    const struct touched *touched =
+        map->shared ? reader->roots->touched_before : reader->scan->rules.touched;
+    enum touched_kind kind = map->shared ? TOUCHED_ALL : TOUCHED_PRIVATE;
+    if (touched->file < 0 && (!map->readable || !map->writable || map->shared))
+        return;
     struct scan_range part = {map->start, map->end};
     uintptr_t sp = stack_in(reader, map), end;
-    if (sp != 0 && (reader->guarded || map->path[0] == '[')) {
+    if (sp != 0 && (map->path[0] == '[' || (reader->guarded && is_of_libc(reader, sp, map)))) {
         if (sp - RED_ZONE > part.start)
             part.start = sp - RED_ZONE;
-    } else if (sp == 0 && reader->guarded && map->path[0] == '\0') {
+    } else if (sp == 0 && reader->guarded && map->writable && map->path[0] == '\0') {
         part = ended_part(reader, map);
     }
     for (; part.start < part.end; part.start = end) {
         end = part.end;
         if (!next_part(reader->roots, &part.start, &end))
             return;
-        scan_range(reader, part.start, end);
+        touched_each(touched, part.start, end, kind, scan_bytes, reader);
     }
 }
 
 /* Reads what is there, and scans it. What can't be read holds no pointer that the program could
  * use. */
-static void scan_bytes(struct reader *reader, uintptr_t start, uintptr_t end)
+static void scan_bytes(void *context, uintptr_t start, uintptr_t end)
 {
+    struct reader *reader = context;
     for (uintptr_t at = start; at < end;) {
         size_t want = end - at < BUFFER ? end - at : BUFFER;
         ssize_t got = reader->memory < 0
@@ -237,30 +279,5 @@ static void scan_bytes(struct reader *reader, uintptr_t start, uintptr_t end)
         }
         scan_root(reader->scan, (uintptr_t)reader->buffer, (uintptr_t)reader->buffer + (size_t)got);
         at += (size_t)got;
-    }
-}
-
-static void scan_range(struct reader *reader, uintptr_t start, uintptr_t end)
-{
-    uint64_t pages[PAGES];
-    size_t page = os_page_size();
-    uintptr_t at = start & ~(uintptr_t)(page - 1);
-    while (at < end) {
-        size_t count = (end - at + page - 1) / page < PAGES ? (end - at + page - 1) / page : PAGES;
-        ssize_t got = reader->pagemap < 0
-                          ? -1
-                          : os_read_at(reader->pagemap, pages, count * sizeof pages[0],
-                                       at / page * sizeof pages[0]);
-        if (got != (ssize_t)(count * sizeof pages[0]))
-            for (size_t i = 0; i < count; i++)
-                pages[i] = PAGE_PRESENT;
-        for (size_t i = 0, k; i < count; i = k + 1) {
-            for (k = i; k < count && (pages[k] & (PAGE_PRESENT | PAGE_SWAPPED)) != 0; k++)
-                ;
-            uintptr_t from = at + i * page, to = at + k * page;
-            if (to > from)
-                scan_bytes(reader, from > start ? from : start, to < end ? to : end);
-        }
-        at += count * page;
     }
 }

@@ -4,12 +4,18 @@
  * stacks, thread-local storage, what it mapped by itself) and the registers of its threads. The
  * allocator's own memory is none of them: its tables know every block.
  *
+ * A register of the vector unit keeps what was last copied through it for long, and a pointer that
+ * is nowhere else is rarely there: it makes a block possibly lost. It counts for nothing where the
+ * thread called a function that waits in the kernel, since no call preserves these registers.
+ *
  * Of a stack only what lies above the stack pointer counts; dead frames below hold old pointers.
- * That is so where an unreadable mapping in front of it shows that the mapping is a stack and
- * nothing else. Of the stack of a thread that has ended, which libc keeps for the next one, only
- * the thread's descriptor counts, until the thread is joined (ended.h).
- * Pages that are not in memory hold nothing, and are passed over: a program may have reserved far
- * more than it uses.
+ * That is so where the thread's descriptor is in the same mapping and an unreadable mapping in
+ * front of it shows that it is a stack of libc's: the kernel may have joined others with what lies
+ * below. Of the stack of a thread that has ended, which libc keeps for the next one, only the
+ * thread's descriptor counts, until the thread is joined (ended.h).
+ * Pages that were never written to hold nothing, and are passed over (touched.h). Written pages
+ * count also where the program can't read or write now. Of shared memory only the kind without a
+ * name counts: other processes use the rest.
  */
 #ifndef LEAK_ROOTS_H
 #define LEAK_ROOTS_H
@@ -19,15 +25,18 @@
 #include "base/arch.h"
 #include "base/os.h"
 #include "lib/leak/scan.h"
+#include "lib/leak/touched.h"
 
-enum { ROOTS_REGISTERS = 34 };
+enum { ROOTS_REGISTERS = 34, ROOTS_SKIP_MAX = 24 };
 
 /* A thread that stands still. */
 struct roots_thread {
     pid_t tid;
     uintptr_t sp;
     uintptr_t tp; /* where its thread-local memory is; 0: not known */
-    uintptr_t registers[ROOTS_REGISTERS];
+    uintptr_t pc; /* where it was interrupted; 0: not known */
+    uintptr_t registers[ROOTS_REGISTERS]; /* and its stack for signal handlers */
+    struct scan_range vectors; /* where registers of the vector unit were saved; may be empty */
 };
 
 /* The calling thread as it is here: at the entry of a call of ours, so that our own frames below,
@@ -45,9 +54,11 @@ struct roots {
     unsigned threads_count;
     bool threads_complete; /* there are no others */
     /* Memory that is no root, whatever it holds: the scan's own (`roots_skip`). */
-    struct scan_range skip[16];
+    struct scan_range skip[ROOTS_SKIP_MAX];
     unsigned skip_count;
     bool without_stacks, without_globals; /* as in leak.h */
+    /* Of the process as it was: a copy has no pages of shared memory before it reads them. */
+    const struct touched *touched_before;
     bool mappings; /* also those that are neither of a file, nor a stack or the heap of brk */
 };
 

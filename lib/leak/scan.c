@@ -29,6 +29,7 @@ enum {
     PART_WORDS = 256,             /* of a block looked at before what they lead to is */
     WAITING_MAX = 1 << 30,        /* entries: address space only, touched as far as needed */
     WAITING_LEAST = 1 << 16,      /* where there is little address space */
+    PAGES_FROM = 1 << 20,         /* bytes of blocks that may have pages without content */
     COUNT_BYTES = sizeof(size_t), /* `new[]` keeps the number of elements before the first */
 };
 
@@ -232,14 +233,23 @@ static bool inside_counts(const struct scan_rules *rules, uintptr_t word, const 
 
 /* ---- following ---- */
 
-static void wait_for(struct scan *scan, const struct found *block)
+static void wait_for_part(void *context, uintptr_t start, uintptr_t end)
 {
+    struct scan *scan = context;
     if (scan->waiting_count == scan->waiting_max) {
         scan->result->complete = false;
         return;
     }
-    scan->waiting[scan->waiting_count++] =
-        (struct scan_range){block->start, block->start + block->size};
+    scan->waiting[scan->waiting_count++] = (struct scan_range){start, end};
+}
+
+static void wait_for(struct scan *scan, const struct found *block)
+{
+    uintptr_t end = block->start + block->size;
+    if (unlikely(block->size >= PAGES_FROM) && scan->rules.touched != NULL)
+        touched_each(scan->rules.touched, block->start, end, TOUCHED_PRIVATE, wait_for_part, scan);
+    else
+        wait_for_part(scan, block->start, end);
 }
 
 static void follow(struct scan *scan, uintptr_t word)
@@ -253,7 +263,9 @@ static void follow(struct scan *scan, uintptr_t word)
         if (before == REACHED)
             return;
         after =
-            word == block.start || inside_counts(&scan->rules, word, &block) ? REACHED : POSSIBLE;
+            !scan->weak && (word == block.start || inside_counts(&scan->rules, word, &block))
+                ? REACHED
+                : POSSIBLE;
         break;
     case PHASE_POSSIBLE:
         after = before == UNSEEN ? POSSIBLE : before;

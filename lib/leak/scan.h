@@ -26,6 +26,7 @@
 
 #include "base/compiler.h"
 #include "lib/leak/blocks.h"
+#include "lib/leak/touched.h"
 
 struct scan_range {
     uintptr_t start, end;
@@ -49,6 +50,7 @@ struct scan_rules {
     /* Blocks that were there before are no leaks, but lead to none that is in use. NULL: all count.
      */
     const struct blocks_base *base;
+    const struct touched *touched; /* NULL: all pages of blocks hold something */
     unsigned step; /* bytes from one word that may be a pointer to the next; 0: a word */
 };
 
@@ -100,6 +102,7 @@ struct scan {
     struct scan_range *waiting; /* parts of blocks to look at */
     size_t waiting_count, waiting_max;
     unsigned phase;
+    bool weak; /* roots lead to possibly lost blocks only */
     uintptr_t leader; /* the lost block that is being followed, */
     struct scan_row *leader_row;
     bool leader_cycle; /* and whether something leads back to it */

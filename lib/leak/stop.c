@@ -22,7 +22,11 @@ enum {
     PLACES_MAX = 1 << PLACES_SHIFT,
     TIDS_SHIFT = PLACES_SHIFT + 1, /* of the hash table of their ids */
     ROUNDS_MAX = 100, /* readings of the list: a program may begin threads without end */
-    ANSWER_MS = 100,  /* for all threads to stand still; one that runs answers in microseconds */
+    /* For all threads to stand still: one that runs answers in microseconds, but on a busy machine
+     * it may have to wait for its turn. Those that sleep and do not answer are not waited for. */
+    ANSWER_MS = STOP_MAX_MS / 2,
+    SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
+    NS_IN_MS = 1000000,
     SILENT_MAX = 64,  /* threads that are looked at each millisecond: do they sleep? */
 };
 
@@ -41,7 +45,7 @@ static uint32_t stopping; /* threads that are in the handler wait while it is 1 
 
 static int signal_choose(void);
 static bool round_signal(int folder, int signal);
-static void wait_for_answers(void);
+static void wait_for_answers(uint64_t until_ms);
 static bool silent_sp(pid_t tid, uintptr_t *sp);
 static void on_stop(const void *info, void *context);
 
@@ -65,7 +69,7 @@ bool stop_threads(struct stop *stop)
         interrupt_hear(INTERRUPT_STOP, on_stop);
         store_release(&stopping, 1);
         for (unsigned round = 0; round < ROUNDS_MAX && round_signal(folder, signal); round++)
-            wait_for_answers();
+            wait_for_answers(stop->since_ns / NS_IN_MS + ANSWER_MS);
     }
     if (folder >= 0)
         os_close(folder);
@@ -181,11 +185,10 @@ static bool all_silent_sleep(void)
     return true;
 }
 
-static void wait_for_answers(void)
+static void wait_for_answers(uint64_t until_ms)
 {
-    uint64_t since_ms = os_now_ms();
     for (uint32_t now; (now = load_acquire(&answers)) < places_count;) {
-        if (os_now_ms() - since_ms >= ANSWER_MS)
+        if (os_now_ns() / NS_IN_MS >= until_ms)
             return;
         os_wait(&answers, now, 1);
         if (load_acquire(&answers) == now && all_silent_sleep())
@@ -207,8 +210,11 @@ static void on_stop(const void *info, void *context)
     uintptr_t sp = *(const uintptr_t *)(frame + ARCH_SIGNAL_SP);
     for (unsigned i = 0; i < ARCH_REGISTERS && i < ROOTS_REGISTERS; i++)
         thread->registers[i] = *(const uintptr_t *)(frame + arch_signal_slot(i));
-    /* Registers of the vector unit do not count: they keep what was last copied for long, and a
-     * pointer that is nowhere else is rarely there. */
+    thread->registers[ARCH_REGISTERS] = *(const uintptr_t *)((const char *)context + SIGNAL_STACK);
+    const void *vectors = NULL;
+    size_t vectors_bytes = arch_signal_vectors(context, &vectors);
+    thread->vectors = (struct scan_range){(uintptr_t)vectors, (uintptr_t)vectors + vectors_bytes};
+    thread->pc = *(const uintptr_t *)(frame + ARCH_SIGNAL_PC);
     thread->sp = sp;
     thread->tp = (uintptr_t)__builtin_thread_pointer();
     store_release(&places[number].answered, 1);

@@ -83,9 +83,11 @@ static void ignored(uint64_t blocks)
 static void registered(uint64_t blocks)
 {
     struct memoir_leaks leaks;
-    /* Shared memory is no root by itself. */
-    uintptr_t *shared =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    /* Shared memory with a name is no root by itself. */
+    int file = memfd_create("shared", 0);
+    if (file < 0 || ftruncate(file, 4096) != 0)
+        abort();
+    uintptr_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     shared[100] = ~hidden[0];
     CHECK_EQ(look(&leaks).blocks, blocks);
     CHECK(memoir_leak_root(shared, 4096));

@@ -2,8 +2,8 @@
 /*
  * helper: forbids itself, on pain of death, every system call but those that a C program with
  * threads and forks needs under glibc's own malloc, and getpid; then it allocates, starts and ends
- * threads and forks. The first word is what else is allowed: exact, dump, capture, control. Further
- * words:
+ * threads and forks. The first word is what else is allowed: exact, dump, capture, control,
+ * leaks. Further words:
  *
  *   tell    says which call it was that is not among them
  *   raw     sets the filter without libc, so that the library can't know of it
@@ -16,6 +16,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,14 @@ static const int control[] = {
     SYS_kill,       SYS_memfd_create,
 };
 
+static const int leaks[] = {
+    SYS_openat,  SYS_read,    SYS_pread64, SYS_close,  SYS_lseek, SYS_getdents64,
+    SYS_ioctl,   SYS_prctl,   SYS_rt_tgsigqueueinfo,   SYS_kill,  SYS_gettid,
+    SYS_getppid, SYS_fstat,   436 /* close_range */,   SYS_fcntl, SYS_write,
+};
+
 extern int memoir_dump(const char *path) __attribute__((weak));
+extern bool memoir_leaks(void *out, size_t size, void *each, void *context) __attribute__((weak));
 
 static void on_trap(int number, siginfo_t *info, void *context)
 {
@@ -142,6 +150,8 @@ static void forbid(const char *feature, int tell, int raw, int sync)
         allow(dump, sizeof dump / sizeof *dump);
     if (strcmp(feature, "control") == 0)
         allow(control, sizeof control / sizeof *control);
+    if (strcmp(feature, "leaks") == 0)
+        allow(leaks, sizeof leaks / sizeof *leaks);
     code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, tell ? SECCOMP_RET_TRAP
                                                                         : SECCOMP_RET_KILL_PROCESS);
     struct sock_fprog program = {(unsigned short)length, code};
@@ -256,6 +266,10 @@ int main(int argc, char **argv)
     }
     if (strcmp(feature, "dump") == 0 && (!memoir_dump || memoir_dump("now.memoir") != 0))
         return 7;
+    char counts[256];
+    if (strcmp(feature, "leaks") == 0 &&
+        (!memoir_leaks || !memoir_leaks(counts, sizeof counts, NULL, NULL)))
+        return 9;
     void *large = malloc(200u << 20);
     large = realloc(large, 300u << 20);
     free(large);

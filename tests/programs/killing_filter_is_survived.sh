@@ -32,6 +32,10 @@ survives exact heap.rate:4K
 survives dump dump.prefix:p
 "$MEMOIR_TOOL" top now.memoir >out 2>&1 || fail "the dump: $(cat out)"
 
+survives leaks leak.at_exit:on
+survives leaks leak.at_exit:on,heap.rate:4K
+quiet out
+
 # what a filter that allows none of it leaves: the program, and what was recorded until then
 rounds=1
 said_once() { # WHAT
@@ -49,6 +53,8 @@ for options in capture:c.memoir,capture.interval:100ms capture:c.memoir,heap.rat
         "$MEMOIR_TOOL" top c.memoir >out 2>&1 || fail "the capture: $(cat out)"
     done
 done
+survives '' leak.at_exit:on
+survives '' leak.at_exit:on sync
 survives '' dump.prefix:d,dump.interval:100ms,dump.exit:on
 said_once 'dumps'
 rm -f c.memoir

@@ -5,6 +5,7 @@
  * be found by a pointer into a block ("possibly"), never called lost.
  */
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -47,6 +48,26 @@ static void own(bool kept, void *pointer, unsigned long blocks)
         lost += blocks;
 }
 
+/* To its end: where nothing is written, pointers of the block before it may still lie. */
+static void *zeroed(size_t size)
+{
+    void *block = malloc(size);
+    return memset(block, 0, malloc_usable_size(block));
+}
+
+void *operator new(size_t size)
+{
+    return zeroed(size);
+}
+void operator delete(void *block) noexcept
+{
+    free(block);
+}
+void operator delete(void *block, size_t) noexcept
+{
+    free(block);
+}
+
 struct node {
     node *left, *right;
     char text[];
@@ -54,7 +75,7 @@ struct node {
 
 static node *node_new(size_t size)
 {
-    return (node *)calloc(1, sizeof(node) + size);
+    return (node *)zeroed(sizeof(node) + size);
 }
 
 #define PIECE __attribute__((noinline)) static void
@@ -125,18 +146,18 @@ PIECE hash(bool kept, unsigned count, size_t size)
 PIECE tagged(bool kept, unsigned count, size_t size) /* the low bits of pointers say something */
 {
     for (unsigned i = 0; i < count && i < 8; i++)
-        own(kept, (char *)malloc(size + 16) + 1 + i % 7, 1);
+        own(kept, (char *)zeroed(size + 16) + 1 + i % 7, 1);
 }
 
 PIECE interior(bool kept, unsigned count, size_t size)
 {
     for (unsigned i = 0; i < count && i < 8; i++)
-        own(kept, (char *)malloc(size + 64) + size / 2 + 8, 1);
+        own(kept, (char *)zeroed(size + 64) + size / 2 + 8, 1);
 }
 
 PIECE large(bool kept, unsigned count, size_t size) /* the pointer is far inside a large block */
 {
-    node **block = (node **)calloc(1, (100 << 10) + size);
+    node **block = (node **)zeroed((100 << 10) + size);
     block[(90 << 10) / sizeof *block] = node_new(size + count);
     own(kept, block, 2);
 }
@@ -150,7 +171,7 @@ struct second_base {
     long two = 2;
 };
 struct several : first_base, second_base {
-    char *text = (char *)malloc(77);
+    char *text = (char *)zeroed(77);
 };
 struct shared_base {
     virtual ~shared_base() {}
@@ -163,11 +184,11 @@ struct right_side : virtual shared_base {
     long right = 5;
 };
 struct diamond : left_side, right_side {
-    char *text = (char *)malloc(66);
+    char *text = (char *)zeroed(66);
 };
 struct destructed {
     ~destructed() { sink = text; }
-    char *text = (char *)malloc(55);
+    char *text = (char *)zeroed(55);
 };
 
 PIECE inheritance(bool kept, unsigned count, size_t)
@@ -228,7 +249,7 @@ PIECE shared_pointers(bool kept, unsigned count, size_t) /* two that hold each o
 
 PIECE functions(bool kept, unsigned count, size_t size)
 {
-    char *text = (char *)malloc(size + 1);
+    char *text = (char *)zeroed(size + 1);
     long more[4] = {(long)count};
     own(kept, new std::function<void()>([text, more] { sink = text + more[0]; }), 3);
 }
@@ -240,6 +261,7 @@ struct task {
     unsigned count;
     size_t size;
     pthread_barrier_t barrier;
+    volatile int ready; /* set by threads that go on after the barrier */
 };
 
 thread_local node *volatile local;
@@ -270,10 +292,12 @@ static void *thread_register_holds(void *argument) /* in one register, while it 
     task *mine = (task *)argument;
 #if defined(__x86_64__)
     node *block = node_new(mine->size);
+    wipe(); /* a new thread begins with the vector registers of the one that made it */
     pthread_barrier_wait(&mine->barrier);
-    __asm__ volatile("mov %0, %%r12\n\txor %%eax, %%eax\n\t1: pause\n\tjmp 1b" ::"r"(block)
-                     : "r12", "memory");
+    __asm__ volatile("mov %0, %%r12\n\txor %0, %0\n\tmovl $1, %1\n\t1: pause\n\tjmp 1b"
+                     : "+r"(block), "=m"(mine->ready)::"r12", "memory");
 #endif
+    mine->ready = 1;
     pthread_barrier_wait(&mine->barrier);
     for (;;)
         pause();
@@ -303,6 +327,13 @@ static void start(task *mine, void *(*run)(void *))
     usleep(2000);
 }
 
+static void start_and_wait(task *mine, void *(*run)(void *))
+{
+    start(mine, run);
+    while (!mine->ready)
+        usleep(1000);
+}
+
 static task *task_new(bool kept, unsigned count, size_t size)
 {
     static task tasks[64];
@@ -325,7 +356,7 @@ PIECE thread_locals(bool, unsigned count, size_t size)
 
 PIECE registers(bool, unsigned count, size_t size)
 {
-    start(task_new(true, count, size), thread_register_holds);
+    start_and_wait(task_new(true, count, size), thread_register_holds);
 }
 
 PIECE ended(bool, unsigned count, size_t size)

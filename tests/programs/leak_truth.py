@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 # helper
-"""Programs whose leaks are known: leak_truth.py FIRST COUNT [--planted].
+"""Programs whose leaks are known: leak_truth.py FIRST COUNT [--planted] [--only PIECE].
 
-Makes program after program from pieces (leak_truth.h), each kept or lost by a random choice of the
-program's number, builds each at a random level of optimisation, and runs it: the scan must find
-exactly what was lost. With --planted the truth is wrong by one block, and every program must fail.
+Makes program after program from pieces (leak_truth.h and leak_truth_hidden.h), each kept or lost by
+a random choice of the program's number, at a random level of optimisation, and runs it: the scan
+must find exactly what was lost. With --planted the truth is wrong by one block, and every program
+must fail. The pieces are built once for each level; a program is a list of them.
 Reads MEMOIR_ROOT, MEMOIR_LIB, CXX. Exit status: 0, or 1 if a program disagrees."""
 import os
 import random
@@ -13,66 +14,91 @@ import sys
 
 ROOT, LIB = os.environ["MEMOIR_ROOT"], os.path.dirname(os.environ["MEMOIR_LIB"])
 EITHER = """list ring tree graph hash tagged interior large inheritance virtual_base array_new vectors maps
-hash_maps shared_pointers functions mapped coroutine library""".split()
-ALWAYS_KEPT = "thread_stack thread_locals registers returned keys".split()
-ALWAYS_LOST = ["ended"]
-FLAGS = ["-std=c++17", "-g", "-pthread", f"-I{ROOT}", f"-I{ROOT}/tests/programs"]
+hash_maps shared_pointers functions mapped coroutine library made_shared weak_pointers intrusive xor_list aligned
+huge empty moved containers smart_pointers exceptions generators mapped_read_only mapped_unreadable mapped_shared
+mapped_file heap_coroutine library_locals ignored registered""".split()
+ALWAYS_KEPT = """thread_stack thread_locals registers returned keys vector_register thread_keys thread_library_locals
+signal_stack in_handler deaf""".split()
+ALWAYS_LOST = "ended exited detached cancelled".split()
+LEVELS = ["-O0", "-O1", "-O2", "-O3"]
+RATES = ["-1", "0", "4096"]  # the verdict does not depend on what is recorded
+FLAGS = ["-std=c++20", "-g", "-pthread", f"-I{ROOT}", f"-I{ROOT}/tests/programs", "-Wno-unused-function"]
 
 
-def source(number, planted):
-    dice = random.Random(number)
-    calls = []
-    for _ in range(dice.randint(3, 9)):
-        piece = dice.choice(EITHER * 2 + ALWAYS_KEPT + ALWAYS_LOST * 2)
-        kept = piece in ALWAYS_KEPT or (piece in EITHER and dice.random() < 0.5)
-        size = dice.choice([1, 8, 24, 40, 100, 300, 1000, 5000, 40000])
-        calls.append(f"    {piece}({str(kept).lower()}, {dice.randint(2, 60)}, {size});")
-    body = "\n".join(calls)
+def source():
+    rows = "\n".join(f'    {{"{piece}", {piece}}},' for piece in EITHER + ALWAYS_KEPT + ALWAYS_LOST)
     return f"""#include "leak_truth.h"
-int main()
+#include "leak_truth_hidden.h"
+static const struct {{
+    const char *name;
+    void (*run)(bool kept, unsigned count, size_t size);
+}} pieces[] = {{
+{rows}
+}};
+/* RATE PLANTED, then PIECE KEPT COUNT SIZE again and again */
+int main(int count, char **args)
 {{
     struct memoir_leaks before;
-    memoir_start(0);
+    if (atol(args[1]) >= 0)
+        memoir_start((size_t)atol(args[1]));
     wipe();
     if (!memoir_leaks(&before, sizeof before, nullptr, nullptr))
         return 2;
-{body}
-    lost += {int(planted)};
+    for (int i = 3; i + 3 < count; i += 4)
+        for (const auto &piece : pieces)
+            if (strcmp(piece.name, args[i]) == 0)
+                piece.run(args[i + 1][0] == '1', (unsigned)atoi(args[i + 2]), (size_t)atol(args[i + 3]));
+    lost += (unsigned long)atol(args[2]);
     wipe(); /* where the frame of `verdict` will be */
     int status = verdict(&before);
     fflush(stdout);
     _exit(status);
 }}
-""", dice.choice(["-O0", "-O1", "-O2", "-O3"]), body
+"""
 
 
-def run(number, planted):
-    text, level, body = source(number, planted)
-    name = f"truth{number}"
-    with open(name + ".cc", "w") as file:
-        file.write(text)
-    unused = ["-Wno-unused-function"]
-    subprocess.run([*os.environ.get("CXX", "c++").split(), level, *FLAGS, *unused, name + ".cc", "-o", name,
-                    f"-L{LIB}", f"-Wl,-rpath,{LIB}", "-lmemoir", "-ldl"], check=True)
+def build(needed):
+    with open("truth.cc", "w") as file:
+        file.write(source())
+    with open("holder.c", "w") as file:
+        file.write("void *holder; static __thread void *local[1000];\n"
+                   "void **holder_local(void) { return &local[500]; }\n")
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-shared", "-fPIC", "holder.c", "-o", "holder.so"], check=True)
+    for level in needed:
+        subprocess.run([*os.environ.get("CXX", "c++").split(), level, *FLAGS, "truth.cc", "-o", "truth" + level,
+                        f"-L{LIB}", f"-Wl,-rpath,{LIB}", "-lmemoir", "-ldl"], check=True)
+
+
+def program(number, planted, only):
+    dice = random.Random(number)
+    args = [dice.choice(RATES), str(int(planted))]
+    for _ in range(dice.randint(3, 9)):
+        piece = only or dice.choice(EITHER * 2 + ALWAYS_KEPT * 2 + ALWAYS_LOST * 3)
+        kept = piece in ALWAYS_KEPT or (piece in EITHER and dice.random() < 0.5)
+        size = dice.choice([1, 8, 24, 40, 100, 300, 1000, 5000, 40000])
+        args += [piece, str(int(kept)), str(dice.randint(2, 60)), str(size)]
+    return ["./truth" + dice.choice(LEVELS), *args]
+
+
+def run(number, command, planted):
     try:
-        done = subprocess.run(["./" + name], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         status, said = done.returncode, done.stdout + done.stderr
     except subprocess.TimeoutExpired:
         status, said = -1, "it hangs\n"
-    if (status != 0) != planted:
-        print(f"program {number}, {level}: status {status}: {said}{body}")
-        return False
-    os.remove(name)
-    os.remove(name + ".cc")
-    return True
+    if (status != 0) == planted:
+        return True
+    print(f"program {number}: status {status}: {said.strip()}\n    {' '.join(command)}", flush=True)
+    return False
 
 
 def main():
     first, count, planted = int(sys.argv[1]), int(sys.argv[2]), "--planted" in sys.argv
-    with open("holder.c", "w") as file:
-        file.write("void *holder;\n")
-    subprocess.run([*os.environ.get("CC", "cc").split(), "-shared", "-fPIC", "holder.c", "-o", "holder.so"], check=True)
-    wrong = sum(not run(number, planted) for number in range(first, first + count))
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else None
+    programs = {number: program(number, planted, only) for number in range(first, first + count)}
+    if "--built" not in sys.argv:
+        build(sorted({command[0].removeprefix("./truth") for command in programs.values()}))
+    wrong = sum(not run(number, command, planted) for number, command in programs.items())
     if wrong:
         print(f"{wrong} of {count} programs disagree")
     return wrong > 0

@@ -30,6 +30,28 @@ rm -f ./*.memoir
 "$MEMOIR_TOOL" run --leaks ./lost none >out 2>err || { echo "nothing lost: status $?"; cat err; failed=1; }
 wanted "nothing lost" '^nothing is lost' err
 "$MEMOIR_TOOL" check --no-leaks ./*.memoir >out 2>&1 || { echo "check fails:"; cat out; failed=1; }
+# Suppressions of both kinds, the exit status asked for, and no words.
+runs() { # STATUS ARGUMENT...
+    want=$1 status=0
+    shift
+    "$MEMOIR_TOOL" run "$@" >out 2>err || status=$?
+    [ $status = "$want" ] || { echo "run $*: status $status, not $want"; cat err; failed=1; }
+    rm -f ./*.memoir
+}
+echo 'leak:^lose$' >lsan.txt
+printf '{\n   known\n   Memcheck:Leak\n   fun:*alloc\n   ...\n   fun:lose\n   ...\n}\n' >valgrind.txt
+runs 1 --leaks ./lost
+runs 7 --leaks --error-exitcode 7 ./lost
+runs 0 --leaks --error-exitcode 7 ./lost none
+runs 7 --leaks --error-exitcode 7 -- sh -c './lost; exit 3'
+runs 3 --leaks -- sh -c './lost; exit 3'
+runs 0 --leaks --suppressions lsan.txt ./lost
+runs 0 --leaks --error-exitcode 7 --suppressions valgrind.txt ./lost
+runs 1 --leaks --no-summary ./lost
+[ ! -s err ] || { echo "--no-summary says:"; cat err; failed=1; }
+runs 3 --leaks --suppressions missing.txt ./lost
+runs 2 --leaks --error-exitcode 256 ./lost
+runs 2 --error-exitcode 7 ./lost
 # The control: what the rule exit calls a leak is more.
 "$MEMOIR_TOOL" leaks --rule exit ./*.memoir >out 2>&1 && { echo "the control found nothing"; failed=1; }
 exit $failed

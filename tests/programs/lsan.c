@@ -79,8 +79,10 @@ static void calls(void)
 {
     static uintptr_t hidden;
     hide(&hidden);
-    uintptr_t *shared =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int file = memfd_create("shared", 0);
+    if (file < 0 || ftruncate(file, 4096) != 0)
+        abort();
+    uintptr_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     shared[7] = ~hidden;
     __lsan_register_root_region(shared, 4096);
     wipe();

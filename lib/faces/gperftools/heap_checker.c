@@ -227,7 +227,7 @@ bool heap_checker_check(const char *name, const struct blocks_base *since,
                                 "will be reported as leaks\n");
     const struct leak_scan *scan = leaks_find(&request);
     if (scan == NULL) {
-        heap_checker_say(false, "memoir: HEAPCHECK: no leak check: %s\n", leaks_refused);
+        heap_checker_say(false, "memoir: HEAPCHECK: no leak check: %s\n", leaks_refusal());
         return true;
     }
     *sums = sums_of(scan);

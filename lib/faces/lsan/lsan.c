@@ -198,7 +198,7 @@ static bool check(const struct roots_thread *here)
     const struct leak_scan *scan = leaks_find(&request);
     if (scan == NULL) {
         message_format("==%d==LeakSanitizer has encountered a fatal error: %s\n", (int)os_pid(),
-                       leaks_refused);
+                       leaks_refusal());
         return false;
     }
     bool found = lsan_report(scan) > 0;

@@ -125,6 +125,8 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep the l
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'mean bytes between two recorded blocks (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record every block; at the end, find blocks that nothing points to any more'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l suppressions -d 'with --leaks: leave out lost blocks that match a line of this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from run' -l error-exitcode -d 'with --leaks: the exit status if there are lost blocks, whatever the program'\''s is' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l guard -d 'guard every block: overflows and uses after free are reported; the option guard'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l cpu -d 'also record CPU time; the option cpu'

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/leak/touched.h. */
+#include "lib/leak/touched.h"
+
+#include <fcntl.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+
+enum { AT_ONCE = 512 }; /* pages, or parts, asked about at once */
+
+/* Of /proc/self/pagemap, a word a page. */
+static const uint64_t PRESENT = UINT64_C(1) << 63, SWAPPED = UINT64_C(1) << 62,
+                      FILED = UINT64_C(1) << 61;
+
+/* PAGEMAP_SCAN, as the kernel has it. Its headers are often older than it is. */
+enum { SCAN_FILED = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5 };
+struct scan_call {
+    uint64_t size, flags, start, end, walk_end, regions, regions_count, pages_max;
+    uint64_t inverted, all_of, any_of, told;
+};
+static const uint64_t SCAN_REQUEST = UINT64_C(0xc0606610);
+
+struct region {
+    uint64_t start, end, kinds;
+};
+
+static long scan_call(const struct touched *touched, struct scan_call *call, struct region *regions,
+                      uintptr_t start, uintptr_t end, enum touched_kind kind);
+
+void touched_open(struct touched *touched)
+{
+    struct scan_call call;
+    struct region region;
+    uintptr_t here = (uintptr_t)&call & ~(uintptr_t)(os_page_size() - 1);
+    touched->file = os_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+    touched->quick =
+        touched->file >= 0 && scan_call(touched, &call, &region, here, here, TOUCHED_ALL) == 0;
+}
+
+void touched_close(struct touched *touched)
+{
+    if (touched->file >= 0)
+        os_close(touched->file);
+}
+
+static long scan_call(const struct touched *touched, struct scan_call *call, struct region *regions,
+                      uintptr_t start, uintptr_t end, enum touched_kind kind)
+{
+    uint64_t never = kind == TOUCHED_PRIVATE ? SCAN_FILED | SCAN_ZERO : SCAN_ZERO;
+    *call = (struct scan_call){.size = sizeof *call,
+                               .start = start,
+                               .end = end,
+                               .regions = (uintptr_t)regions,
+                               .regions_count = AT_ONCE,
+                               .inverted = never,
+                               .all_of = never,
+                               .any_of = SCAN_PRESENT | SCAN_SWAPPED,
+                               .told = SCAN_PRESENT};
+    return os_control(touched->file, SCAN_REQUEST, call);
+}
+
+static void visit_part(touched_visitor *visit, void *context, uintptr_t start, uintptr_t end,
+                       uintptr_t from, uintptr_t to)
+{
+    from = from > start ? from : start;
+    to = to < end ? to : end;
+    if (from < to)
+        visit(context, from, to);
+}
+
+/* Returns where it could go no further. */
+static uintptr_t each_quick(const struct touched *touched, uintptr_t start, uintptr_t end,
+                            enum touched_kind kind, touched_visitor *visit, void *context)
+{
+    struct region regions[AT_ONCE];
+    struct scan_call call;
+    size_t page = os_page_size();
+    uintptr_t at = start & ~(uintptr_t)(page - 1), last = (end + page - 1) & ~(uintptr_t)(page - 1);
+    while (at < last) {
+        long got = scan_call(touched, &call, regions, at, last, kind);
+        if (got < 0 || call.walk_end <= at)
+            return at;
+        for (long i = 0; i < got; i++)
+            visit_part(visit, context, start, end, regions[i].start, regions[i].end);
+        at = call.walk_end;
+    }
+    return end;
+}
+
+static bool counts(uint64_t page, enum touched_kind kind)
+{
+    return (page & (PRESENT | SWAPPED)) != 0 && (kind == TOUCHED_ALL || (page & FILED) == 0);
+}
+
+static void each_slow(const struct touched *touched, uintptr_t start, uintptr_t end,
+                      enum touched_kind kind, touched_visitor *visit, void *context)
+{
+    uint64_t words[AT_ONCE];
+    size_t page = os_page_size();
+    uintptr_t at = start & ~(uintptr_t)(page - 1);
+    while (at < end) {
+        size_t left = (end - at + page - 1) / page, count = left < AT_ONCE ? left : AT_ONCE;
+        ssize_t got = os_read_at(touched->file, words, count * sizeof words[0],
+                                 at / page * sizeof words[0]);
+        for (size_t i = 0; got != (ssize_t)(count * sizeof words[0]) && i < count; i++)
+            words[i] = PRESENT;
+        for (size_t i = 0, k; i < count; i = k + 1) {
+            for (k = i; k < count && counts(words[k], kind); k++)
+                ;
+            visit_part(visit, context, start, end, at + i * page, at + k * page);
+        }
+        at += count * page;
+    }
+}
+
+void touched_each(const struct touched *touched, uintptr_t start, uintptr_t end,
+                  enum touched_kind kind, touched_visitor *visit, void *context)
+{
+    if (touched->file < 0) {
+        visit(context, start, end);
+        return;
+    }
+    if (touched->quick)
+        start = each_quick(touched, start, end, kind, visit, context);
+    if (start < end)
+        each_slow(touched, start, end, kind, visit, context);
+}
