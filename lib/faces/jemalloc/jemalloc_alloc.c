@@ -26,18 +26,18 @@ void sdallocx(void *p, size_t size, int flags);
 
 static size_t align_of(int flags);
 static struct owner *owner_in(int flags);
-static void *take_in_arena(struct owner *owner, size_t size, int flags);
+static void *take_in_arena(size_t size, int flags);
 static void clear_from(void *block, size_t from);
 
 EXPORT void *mallocx(size_t size, int flags)
 {
     size_t align = align_of(flags);
     if (unlikely((unsigned)flags >> FLAG_ARENA_AT != 0)) {
-        struct owner *owner = owner_in(flags);
+        struct owner *owner = arena_owner(((unsigned)flags >> FLAG_ARENA_AT) - 1);
         void *block = NULL;
         if (owner != NULL && owner->lend == NULL && (flags & (FLAG_LG_ALIGN | FLAG_ZERO)) == 0)
             block = owned_pop(owner, size);
-        return block != NULL ? block : take_in_arena(owner, size, flags);
+        return block != NULL ? block : take_in_arena(size, flags);
     }
     if (align <= GRANULE && !(flags & FLAG_ZERO))
         return malloc(size);
@@ -80,9 +80,10 @@ static void *take_in_first(size_t size, int flags, const struct caller *caller)
     return block;
 }
 
-static NOINLINE void *take_in_arena(struct owner *owner, size_t size, int flags)
+static NOINLINE void *take_in_arena(size_t size, int flags)
 {
     struct caller caller = CALLER_HERE;
+    struct owner *owner = owner_in(flags);
     bool zero = false;
     void *block = NULL;
     if ((unsigned)flags >> FLAG_ARENA_AT == 1)

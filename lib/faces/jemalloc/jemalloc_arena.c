@@ -15,7 +15,7 @@
 #define TAG_ARENA (UINT64_C(1) << 62)
 
 static struct arena first = {.state = ARENA_LIVE, .automatic = true, .hooks = &extents_default};
-static BULK struct arena *table[ARENAS_MOST];
+BULK struct arena *arenas_table[ARENAS_MOST];
 static uint32_t made = 1; /* numbers up to the last one that was handed out */
 
 static bool give_owner(struct arena *arena);
@@ -52,7 +52,7 @@ static bool table_put(struct arena *arena, unsigned number)
 {
     struct arena *none = NULL;
     arena->number = number;
-    return __atomic_compare_exchange_n(&table[number], &none, arena, false, __ATOMIC_RELEASE,
+    return __atomic_compare_exchange_n(&arenas_table[number], &none, arena, false, __ATOMIC_RELEASE,
                                        __ATOMIC_RELAXED);
 }
 
@@ -62,7 +62,7 @@ struct arena *arena_at(size_t number)
         return &first;
     if (number >= arenas_count())
         return NULL;
-    struct arena *arena = load_acquire(&table[number]);
+    struct arena *arena = load_acquire(&arenas_table[number]);
     if (arena == NULL) { /* one of the option narenas, for the first time */
         struct arena *mine = meta_take(sizeof *mine);
         if (mine == NULL)
@@ -71,7 +71,7 @@ struct arena *arena_at(size_t number)
         mine->state = ARENA_LIVE;
         if (!table_put(mine, (unsigned)number))
             meta_give(mine, sizeof *mine);
-        arena = load_acquire(&table[number]);
+        arena = load_acquire(&arenas_table[number]);
     }
     return load_acquire(&arena->state) == ARENA_LIVE ? arena : NULL;
 }
@@ -101,7 +101,7 @@ static struct arena *arena_again(void)
 {
     unsigned now = arenas_count();
     for (unsigned number = 1; number < now; number++) {
-        struct arena *arena = load_acquire(&table[number]);
+        struct arena *arena = load_acquire(&arenas_table[number]);
         uint8_t ended = ARENA_DESTROYED;
         if (arena != NULL && __atomic_compare_exchange_n(&arena->state, &ended, ARENA_BEGINS, false,
                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -157,7 +157,7 @@ struct arena *arena_of_owner(const struct owner *owner)
 {
     if (owner == NULL || !(owner->tag & TAG_ARENA))
         return &first;
-    return table[owner->tag & ~TAG_ARENA];
+    return arenas_table[owner->tag & ~TAG_ARENA];
 }
 
 struct arena *arena_of(const void *p)

@@ -78,6 +78,13 @@ struct arena *arena_of(const void *p);
 struct arena *arena_of_owner(const struct owner *owner);
 /* The calling thread's. */
 struct arena *arena_of_thread(void);
+/* The owner of an arena that has been used, in a few instructions; NULL: `arena_used` knows. */
+extern HIDDEN struct arena *arenas_table[ARENAS_MOST];
+INLINE struct owner *arena_owner(size_t number)
+{
+    const struct arena *arena = number < ARENAS_MOST ? load_acquire(&arenas_table[number]) : NULL;
+    return arena == NULL || arena->state != ARENA_LIVE ? NULL : arena->owner;
+}
 struct caller;
 void arena_reset(struct arena *arena, const struct caller *caller);
 void arena_destroy(struct arena *arena, const struct caller *caller);
