@@ -11,7 +11,8 @@
 #include <string.h>
 
 #if MEMOIR_MIMALLOC >= 3
-#define MI_STAT_VERSION 5
+#define mi_decl_align(a) __attribute__((aligned(a)))
+#define MI_STAT_VERSION  5
 #else
 #define MI_STAT_VERSION 4
 #endif
