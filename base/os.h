@@ -52,6 +52,8 @@ bool os_return(void *at, size_t size);
 void os_huge(void *at, size_t size, bool wanted);
 /* Marks the range to read as zero in a child after any kind of fork. False on old kernels. */
 bool os_wipe_on_fork(void *at, size_t size);
+/* How many mappings a process may have (vm.max_map_count). */
+uint64_t os_mappings_max(void);
 /* How many bytes of the range are in memory now. */
 size_t os_resident(void *at, size_t size);
 

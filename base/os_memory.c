@@ -209,6 +209,20 @@ bool os_wipe_on_fork(void *at, size_t size)
     return call3(SYS_madvise, (long)at, (long)size, ADVISE_WIPEONFORK) == 0;
 }
 
+uint64_t os_mappings_max(void)
+{
+    enum { DEFAULT = 65530 };
+    char text[24];
+    int fd = os_open("/proc/sys/vm/max_map_count", 0, 0);
+    ssize_t length = fd < 0 ? 0 : os_read(fd, text, sizeof text);
+    uint64_t value = 0;
+    for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+        value = value * 10 + (uint64_t)(text[i] - '0');
+    if (fd >= 0)
+        os_close(fd);
+    return value == 0 ? DEFAULT : value;
+}
+
 size_t os_resident(void *at, size_t size)
 {
     unsigned char in[1024] = {0};

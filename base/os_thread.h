@@ -48,6 +48,9 @@ void os_thread_rename(const char *name);
  * shares the program's. */
 bool os_thread_own_files(void);
 
+/* Whether the process has one thread only; false, too, where /proc does not tell. */
+bool os_thread_is_only(void);
+
 /* Sets a handler unless the program has one: it runs with all signals blocked, on the alternate
  * stack if there is one, and system calls that can be restarted are. */
 bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *));

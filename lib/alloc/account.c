@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "lib/alloc/delay.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
 #include "lib/alloc/outside.h"
@@ -94,7 +95,7 @@ RACY static struct bin bin_read(const struct heap *heap, unsigned mark)
             return (struct bin){0, 0};
         int32_t left = load_relaxed(&heap->clock[mark]);
         uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
-        uint64_t count = heap_cached(heap, mark);
+        uint64_t count = heap_cached(heap, mark) + delay_count(heap->delay, mark);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (likely(heap_stock(heap, mark) == stock))
             return (struct bin){mallocs, count};
@@ -224,7 +225,8 @@ uint64_t account_live_now(void)
         for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
             for (uint64_t bits = load_relaxed(&heap->stocked[word]); bits != 0; bits &= bits - 1) {
                 unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
-                cached += heap_cached(heap, mark) * class_size(mark_class(mark));
+                cached += (heap_cached(heap, mark) + delay_count(heap->delay, mark)) *
+                          class_size(mark_class(mark));
             }
         cached += spares_bytes(heap);
     }
@@ -282,8 +284,8 @@ void account_ask_kernel(struct account *account)
 void account_elsewhere(unsigned class, size_t usable, bool begins)
 {
     held_add(begins ? usable : -(uint64_t)usable);
-    uint64_t *counter = begins ? &elsewhere[class % CLASS_COUNT].allocs
-                               : &elsewhere[class % CLASS_COUNT].frees;
+    uint64_t *counter =
+        begins ? &elsewhere[class % CLASS_COUNT].allocs : &elsewhere[class % CLASS_COUNT].frees;
     if (class == CLASS_COUNT)
         __atomic_fetch_add(&elsewhere_large, begins ? usable : -(uint64_t)usable, __ATOMIC_RELAXED);
     else

@@ -5,6 +5,7 @@
 bool alloc_init(void)
 {
     sizes_init();
+    harden_init();
     heap_init();
     return arena_init();
 }

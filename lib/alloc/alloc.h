@@ -18,7 +18,10 @@
 #include "lib/alloc/account.h"
 #include "lib/alloc/arena.h"
 #include "lib/alloc/central.h"
+#include "lib/alloc/delay.h"
+#include "lib/alloc/empty.h"
 #include "lib/alloc/fatal.h"
+#include "lib/alloc/harden.h"
 #include "lib/alloc/heap.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/huge.h"
@@ -31,6 +34,7 @@
 #include "lib/alloc/sizes.h"
 #include "lib/alloc/span.h"
 #include "lib/alloc/spare.h"
+#include "lib/alloc/tail.h"
 
 /* Once, by one thread, after the options are read. False if there is no memory at all. */
 bool alloc_init(void);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "lib/alloc/delay.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 #include "lib/alloc/spare.h"
@@ -417,6 +418,25 @@ bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *bloc
     return false;
 }
 
+void heap_push_waited(struct heap *heap, uint64_t slot)
+{
+    unsigned mark = (unsigned)slot_place(slot);
+    if (bin_full(heap, mark))
+        heap_spill(heap, mark);
+    bin_push(heap, mark, slot_place(heap->top[mark]), slot_block(slot));
+}
+
+static void delay_give(struct heap *heap)
+{
+    void *block;
+    while (heap->delay != NULL && (block = delay_take_any(heap->delay)) != NULL) {
+        struct stock *stock = heap_stock(heap, window.kinds[unit_of(block)]);
+        if (stock != NULL)
+            stock->taken--;
+        central_give(&block, 1);
+    }
+}
+
 /* The `count` lowest slots, which were used longest ago, go home. */
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
@@ -466,6 +486,7 @@ void bins_trim(struct heap *heap, size_t bytes)
     enum { ROUNDS = 4, BINS = MARK_COUNT - 1 };
     bool left = true;
     spares_give(heap);
+    delay_give(heap);
     for (unsigned round = 1; left && round <= ROUNDS; round++) {
         left = false;
         for (unsigned i = 0; i < BINS; i++) {
@@ -505,5 +526,6 @@ uint64_t heap_frees(const struct heap *heap, unsigned mark)
     const struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return 0;
-    return heap_mallocs(heap, mark) + heap_cached(heap, mark) - (uint64_t)stock->taken;
+    return heap_mallocs(heap, mark) + heap_cached(heap, mark) + delay_count(heap->delay, mark) -
+           (uint64_t)stock->taken;
 }

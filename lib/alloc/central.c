@@ -11,17 +11,20 @@
 
 #include "base/os.h"
 #include "lib/alloc/fatal.h"
+#include "lib/alloc/harden.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
+#include "lib/alloc/tail.h"
 
 enum {
     REACHED_STEP = SPAN_BLOCKS_MAX / 64, /* `span.reached` is counted in this many blocks */
     LOOK_MOST = 8, /* spans of a list that are looked at for the thread's own */
     /* Free blocks that may lie in spans of other threads while a thread takes a new one: */
-    APART_BYTES = 4 << 10,  /* this many bytes for each thread, */
-    APART_SHARE = 16,       /* and one in this many of those in use; */
-    APART_FRESH = 32 << 10, /* bytes for each thread that were never in use */
-    APART_THREADS = 64,     /* with more threads than this, all take from all spans */
+    APART_BYTES = 4 << 10,    /* this many bytes for each thread, */
+    APART_SHARE = 16,         /* and one in this many of those in use; */
+    APART_FRESH = 32 << 10,   /* bytes for each thread that were never in use */
+    HARDENED_KEPT = 64 << 10, /* with `harden`: free bytes for which an all free span is kept */
+    APART_THREADS = 64,       /* with more threads than this, all take from all spans */
 };
 
 static bool several; /* threads have been here */
@@ -146,6 +149,8 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     /* Written before they are read, or the kernel would map its page of zeros first. */
     store_relaxed(live_at(span_start(span)), 0);
     store_relaxed(live_at(span_block(span, blocks - 1, class)), 0);
+    if (unlikely(harden_on))
+        tail_span(span);
     store_release(&span->state, SPAN_BLOCKS);
     return span;
 }
@@ -185,6 +190,28 @@ static void span_take_low(struct span *span, size_t size, void **end, unsigned c
     }
 }
 
+/* The same with `harden`: from a random one on. Bins shuffle them (`heap_pop_random`); taken
+ * from all over the span would cost twice the cache misses. */
+static void span_take_random(struct span *span, size_t size, void **end, unsigned count)
+{
+    static uint64_t random; /* all threads write it: what gets lost makes it harder to guess */
+    uint64_t state = load_relaxed(&random);
+    state = state == 0 ? harden_seed() : state;
+    unsigned index = harden_random(&state, span->blocks), word = index / 64;
+    store_relaxed(&random, state);
+    uint64_t mask = ~UINT64_C(0) << (index % 64);
+    for (void **stop = end - count; end > stop;) { /* ends: at least `count` bits are set */
+        uint64_t bits = span->bits[word] & mask;
+        for (; bits != 0 && end > stop; bits &= bits - 1) {
+            unsigned bit = (unsigned)__builtin_ctzll(bits);
+            span->bits[word] &= ~(UINT64_C(1) << bit);
+            *--end = span_start(span) + (word * 64 + bit) * size;
+        }
+        mask = ~UINT64_C(0);
+        word = (word + 1) % COUNT_OF(span->bits);
+    }
+}
+
 /* Blocks beyond the farthest that was ever taken: their pages may not be in memory yet. */
 static unsigned span_fresh(const struct span *span)
 {
@@ -198,8 +225,12 @@ static unsigned span_take(struct central *central, struct span *span, unsigned c
 {
     unsigned count = least(wanted, span->free), fresh = span_fresh(span);
     span->free = (uint16_t)(span->free - count);
-    span_take_low(span, class_size(class), end, count);
-    unsigned reached = span_index(span, end[-(int)count], class) / REACHED_STEP;
+    if (unlikely(harden_on))
+        span_take_random(span, class_size(class), end, count);
+    else
+        span_take_low(span, class_size(class), end, count);
+    unsigned last = harden_on ? span->blocks - 1u : span_index(span, end[-(int)count], class);
+    unsigned reached = last / REACHED_STEP;
     if (reached > span->reached) {
         span->reached = (uint8_t)(reached & (SPAN_BLOCKS_MAX / REACHED_STEP - 1));
         central->fresh -= fresh - span_fresh(span);
@@ -348,7 +379,9 @@ static void span_emptied(struct central *central, struct span *span)
 {
     const struct size_class *c = &size_classes[mark_class(span->mark)];
     bool only = span->next == 0 && span->prev == 0;
-    if (only && 2 * c->size <= UNIT && span->units == c->units_least)
+    if (harden_on && central->here * c->size <= HARDENED_KEPT)
+        return; /* a call of the kernel's less */
+    if (only && 2 * c->size <= UNIT && span->units == c->units_least + harden_units)
         return;
     list_remove(central, span);
     central->spans--;

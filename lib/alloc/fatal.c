@@ -42,6 +42,32 @@ void fatal_freed_twice(const void *block, size_t size)
     end(&line);
 }
 
+void fatal_damaged(const void *block, size_t size, bool exact, const void *byte, const char *call)
+{
+    char buffer[LINE];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_format(
+        &line,
+        "memoir: overflow of %p (block of %s%zu bytes): byte %zu was written, found at %s; "
+        "run it with memoir run --guard to see the write",
+        block, exact ? "" : "at most ", size, (size_t)((const char *)byte - (const char *)block),
+        call);
+    end(&line);
+}
+
+void fatal_written_freed(const void *block, size_t size, size_t byte, const char *call)
+{
+    char buffer[LINE];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_format(&line,
+                 "memoir: write after free of %p (block of %zu bytes): byte %zu was written, found "
+                 "at %s; run it with memoir run --guard to see the write",
+                 block, size, byte, call);
+    end(&line);
+}
+
 void fatal_bad_pointer(const void *p, const char *call)
 {
     char buffer[LINE];

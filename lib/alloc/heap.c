@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/os.h"
 #include "lib/alloc/bin.h"
+#include "lib/alloc/delay.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 #include "lib/alloc/spare.h"
@@ -416,6 +417,9 @@ static void heap_salvage(struct heap *heap)
         block_salvage(heap->spares[i]);
         heap->spares[i] = NULL;
     }
+    void *block;
+    while (heap->delay != NULL && (block = delay_take_any(heap->delay)) != NULL)
+        block_salvage(block);
     bins_note(heap);
 }
 

@@ -29,8 +29,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arch.h"
 #include "lib/alloc/central.h"
+#include "lib/alloc/delay.h"
+#include "lib/alloc/harden.h"
 #include "lib/alloc/meta.h"
+#include "lib/alloc/slot.h"
 
 struct stock {
     uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */
@@ -50,23 +54,6 @@ struct stock {
 };
 
 _Static_assert(sizeof(struct stock) == 32, "the smallest stock is one cache line");
-
-enum { PLACE_BITS = 16 }; /* blocks are below 2^48 */
-
-INLINE uint64_t slot_make(const void *block, size_t place)
-{
-    return ((uint64_t)(uintptr_t)block << PLACE_BITS) + place;
-}
-
-INLINE void *slot_block(uint64_t slot)
-{
-    return (void *)(uintptr_t)(slot >> PLACE_BITS);
-}
-
-INLINE size_t slot_place(uint64_t slot)
-{
-    return (uint16_t)slot;
-}
 
 /* Blocks and bytes that went the long way and were counted. */
 struct heap_sums {
@@ -122,6 +109,7 @@ struct heap {
     uint64_t random;            /* the sampler's generator */
     struct heap_sums large;     /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
+    struct delay *delay;    /* freed blocks that wait (delay.h); NULL unless they are hardened */
     struct front *fronts;   /* what the thread keeps of owners (owner.h), */
     struct heap_sums owned; /* what ended ones of them have counted, for the thread's totals, */
     struct owner *default_owner; /* and the owner of all its blocks; NULL: none */
@@ -207,6 +195,38 @@ void *heap_pop_watched(struct heap *heap, unsigned mark);
 bool heap_push_watched(struct heap *heap, unsigned mark, void *block);
 /* Whether the block still stands above the bin's top. */
 bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *block);
+/* With `harden`, by the heap's own thread: a block of the bin, not marked yet. Each fourth is a
+ * random one of the newest: if all were, neighbours in time would not be neighbours in memory,
+ * which costs python half of its speed. NULL: the bin is empty, or its clock has run out. */
+INLINE void *heap_pop_random(struct heap *heap, unsigned mark)
+{
+    enum { NEWEST = 32, ONE_IN = 4 };
+    uint64_t top = heap->top[mark], *slots = heap->slots[mark];
+    size_t count = slot_place(top), newest = count < NEWEST ? count : NEWEST;
+    if (unlikely(count == 0 || arch_count_down(&heap->clock[mark], 1)))
+        return NULL;
+    uint32_t random = harden_random(&heap->delay->random, (uint32_t)newest * ONE_IN);
+    size_t place = random < newest ? count - random : count;
+    void *block = slot_block(slots[place]);
+    slots[place] = slot_make(slot_block(top), place);
+    bin_pop(heap, mark, count);
+    return block;
+}
+/* And one back to a bin that has a stock: wiped, it waits, and what has waited comes to its bin. */
+void heap_push_waited(struct heap *heap, uint64_t slot);
+INLINE void heap_push_delayed(struct heap *heap, unsigned mark, bool small, void *block)
+{
+    uint64_t *place = DELAY_OLDEST(heap->delay, small), slot = *place;
+    store_relaxed(place, slot_make(block, mark));
+    if (slot == 0)
+        return;
+    size_t other = slot_place(slot);
+    uint64_t top = heap->top[other];
+    if (unlikely((uint16_t)top == heap->limit[other]))
+        heap_push_waited(heap, slot);
+    else
+        bin_push(heap, other, slot_place(top), slot_block(slot));
+}
 /* All bins go home. */
 void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/os.h"
+#include "lib/alloc/harden.h"
 
 enum {
     HUGE_BYTES = 2 << 20,
@@ -89,7 +90,9 @@ static void opened_auto(char *at, size_t bytes, size_t open, bool for_one)
 
 void huge_opened(char *at, size_t bytes, size_t open, bool for_one)
 {
-    if (config.thp == CONFIG_THP_AUTO)
+    if (harden_on) /* pages that can't be touched are everywhere, in its probes too */
+        os_huge(at, bytes, false);
+    else if (config.thp == CONFIG_THP_AUTO)
         opened_auto(at, bytes, open, for_one);
     else
         os_huge(at, bytes, config.thp == CONFIG_THP_ON);

@@ -8,9 +8,11 @@
 
 #include <string.h>
 
+#include "lib/alloc/harden.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/huge.h"
 #include "lib/alloc/pages.h"
+#include "lib/alloc/tail.h"
 
 enum {
     UNITS_MOST = 1u << 31,
@@ -25,7 +27,7 @@ static uint32_t moved_count;
 static size_t run_units(size_t units)
 {
     enum { ROUNDED_LEAST = 16, ROUNDED_MOST = 256 };
-    if (units < ROUNDED_LEAST || units > ROUNDED_MOST)
+    if (units < ROUNDED_LEAST || units > ROUNDED_MOST || harden_on)
         return units;
     size_t step = (size_t)1 << (28 - __builtin_clz((unsigned)units));
     return (units + step - 1) & ~(step - 1);
@@ -47,10 +49,13 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     span->zero = false;
     span->length = (uint32_t)units;
     span->moved = false;
+    span->slack = 0;
     span_set_units(span, false);
     store_relaxed(&window.kinds[span->first], MARK_LARGE);
     store_release(&span->state, SPAN_LARGE);
     held_add(large_size(span));
+    if (unlikely(harden_on))
+        tail_large_begin(span, size);
     return span_start(span);
 }
 
@@ -121,9 +126,44 @@ static bool renew(struct span *span, uint32_t first, bool *zero)
     return from >= to || arena_renew((void *)from, to - from);
 }
 
+/* With `harden`: freed blocks wait before their addresses are used again; the first of the
+ * queue. */
+static struct span *queue_swap(struct span *span)
+{
+    enum { WAITING = 32, LONGEST = 16 << 20 }; /* blocks; bytes */
+    static uint32_t queue[WAITING], next;      /* ids */
+    if (large_size(span) > LONGEST)
+        return span;
+    uint32_t place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % WAITING;
+    uint32_t id = __atomic_exchange_n(&queue[place], span_id(span), __ATOMIC_ACQ_REL);
+    return id == 0 ? NULL : span_at(id);
+}
+
+/* Closed at once, it waits; what has waited is given in its place. */
+static void give_hardened(struct span *span)
+{
+    bool zero;
+    tail_large_size(span, "free");
+    if (span->moved) {
+        __atomic_fetch_sub(&moved_count, 1, __ATOMIC_RELAXED);
+        if (!renew(span, 0, &zero)) {
+            pages_lose(span);
+            return;
+        }
+    }
+    span->zero = harden_close(span_start(span), (size_t)span->units << UNIT_SHIFT);
+    span = queue_swap(span);
+    if (span != NULL)
+        pages_give(span);
+}
+
 void large_give(struct span *span)
 {
     held_add(-(uint64_t)large_size(span));
+    if (unlikely(harden_on)) {
+        give_hardened(span);
+        return;
+    }
     if (unlikely(span->moved)) {
         __atomic_fetch_sub(&moved_count, 1, __ATOMIC_RELAXED);
         bool zero;
@@ -137,12 +177,44 @@ void large_give(struct span *span)
     pages_give(span);
 }
 
+/* With `harden`: the page behind the block goes with its end. A block whose pages were moved stays
+ * as it is. */
+static bool resize_hardened(struct span *span, size_t size)
+{
+    uint32_t page = harden_units, before = span->units - page;
+    uint32_t units = (uint32_t)units_of(size), whole = (units + page - 1) & ~(page - 1);
+    size_t held = large_size(span), behind = (size_t)page << UNIT_SHIFT;
+    tail_large_size(span, "realloc");
+    if (whole != before && (span->moved || whole < before / 2))
+        return false;
+    char *old_end = span_start(span) + ((size_t)before << UNIT_SHIFT);
+    char *end = span_start(span) + ((size_t)whole << UNIT_SHIFT);
+    if (whole > before) {
+        if (!pages_extend(span, whole + page))
+            return false;
+        harden_fence(end, behind, false);
+        if (!harden_open(old_end, (size_t)(end - old_end), false)) {
+            pages_shorten(span, before + page);
+            return false;
+        }
+    } else if (whole < before) {
+        harden_close(end, (size_t)(old_end - end));
+        pages_shorten(span, whole + page);
+    }
+    span->length = units;
+    held_add(large_size(span) - held);
+    tail_large_begin(span, size);
+    return true;
+}
+
 bool large_resize(struct span *span, size_t size)
 {
     uint32_t units = (uint32_t)units_of(size), run = (uint32_t)run_units(units);
     size_t before = large_size(span);
     if (units_of(size) >= UNITS_MOST)
         return false;
+    if (unlikely(harden_on))
+        return resize_hardened(span, size);
     if (units > span->units && !pages_extend(span, run) && !pages_extend(span, units))
         return false;
     bool zero;
@@ -169,6 +241,10 @@ enum os_moved large_move(struct span *from, struct span *to)
         __atomic_fetch_add(&moved_count, 1, __ATOMIC_RELAXED);
         to->full = from->full && large_size(from) >= large_size(to);
         from->full = false;
+        if (unlikely(harden_on)) {
+            from->slack = 0;
+            tail_large_begin(to, large_size(to) - to->slack);
+        }
     }
     return moved;
 }

@@ -12,6 +12,7 @@
 
 #include "base/config.h"
 #include "base/os.h"
+#include "lib/alloc/harden.h"
 #include "lib/alloc/huge.h"
 
 enum {
@@ -287,6 +288,10 @@ static struct span *claim_locked(struct pages *pages, uint32_t units)
     span->first = first;
     span->units = got;
     span->zero = true;
+    if (unlikely(harden_on)) { /* unit 0 with the first one, too */
+        uint32_t from = first == 1 ? 0 : first;
+        harden_claimed(unit_address(from), (size_t)(first + got - from) << UNIT_SHIFT);
+    }
     span->state = SPAN_CLEAN;
     span = join_locked(pages, span);
     pages_link_locked(pages, span);
@@ -386,11 +391,30 @@ static struct span *take(struct pages *pages, uint32_t units, uint32_t align)
     return span;
 }
 
+/* With `harden`: whole pages of the kernel's, and one more behind them, which stays closed. */
+static struct span *take_hardened(struct pages *pages, uint32_t units, uint32_t align)
+{
+    uint32_t page = harden_units, whole = (units + page - 1) & ~(page - 1);
+    struct span *span = take(pages, whole + page, align > page ? align : page);
+    if (span == NULL)
+        return NULL;
+    char *start = span_start(span);
+    size_t bytes = (size_t)whole << UNIT_SHIFT, behind = (size_t)page << UNIT_SHIFT;
+    harden_fence(start + bytes, behind, span->zero);
+    if (harden_open(start, bytes, span->zero))
+        return span;
+    span->zero = false;
+    pages_give(span);
+    return NULL;
+}
+
 struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
 {
     struct pages *pages = &pages_of[pool];
     if (unlikely(load_relaxed(&pages->lock.rank) != LOCK_PAGES))
         store_relaxed(&pages->lock.rank, LOCK_PAGES);
+    if (unlikely(harden_on))
+        return take_hardened(pages, units, align);
     struct span *span = take(pages, units, align);
     /* Memory is out: what is dirty becomes clean and joins its neighbours, which may be enough. */
     if (unlikely(span == NULL) && pages_return(pool, UINT64_MAX) > 0)
@@ -402,6 +426,8 @@ void pages_give(struct span *span)
 {
     struct pages *pages = &pages_of[span->pool];
     uint64_t now = os_now_ms();
+    if (unlikely(harden_on && !span->zero))
+        span->zero = harden_close(span_start(span), (size_t)span->units << UNIT_SHIFT);
     lock_take(&pages->lock);
     add_relaxed(&pages->used_units, -(size_t)(span->units));
     store_relaxed(&span->state, SPAN_NONE); /* before the fields that free runs use otherwise */

@@ -74,6 +74,7 @@ struct span {
         struct {             /* large: */
             uint32_t length; /* units of the block; the run may be longer (large.c) */
             bool moved;      /* its memory came from elsewhere: the kernel's mappings say so */
+            uint16_t slack;  /* bytes behind what was asked for; 0 unless it is hardened */
         };
         struct { /* dirty: in the order of age */
             uint32_t older, newer;
@@ -88,7 +89,7 @@ _Static_assert(sizeof(struct span) == 64, "one cache line a span");
 enum { HOME_OWNED = UINT16_MAX }; /* `home` of blocks with an owner: in no list of central.c */
 _Static_assert(offsetof(struct span, owner) >= offsetof(struct span, alone) + sizeof(bool),
                "pages_shorten leaves the owner of a large span alone");
-_Static_assert(offsetof(struct span, moved) < offsetof(struct span, since_ms),
+_Static_assert(offsetof(struct span, slack) < offsetof(struct span, since_ms),
                "pages_shorten writes the time in a large span");
 
 INLINE struct span *span_at(uint32_t id)

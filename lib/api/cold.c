@@ -102,21 +102,27 @@ void cold_end(void)
         attach_heard();
 }
 
+/* A heap for this thread, which has none. NULL when memory is out. */
+static struct heap *heap_adopted(void)
+{
+    struct heap *heap = heap_make(young.colour, young.pool);
+    if (heap == NULL)
+        return NULL;
+    heap->random = young_seed();
+    counts_adopt(heap);
+    young.colour = heap->colour;
+    young_grown();
+    init_thread(heap);
+    return heap;
+}
+
 /* This thread's heap, made if need be and hot again; NULL when memory is out, or in a signal
  * handler before that. `often`: calls of this kind are frequent; one in 16 looks at the time. */
 static struct heap *enter(bool often)
 {
     struct heap *heap = heap_self;
-    if (unlikely(heap == NULL)) {
-        heap = heap_make(young.colour, young.pool);
-        if (heap == NULL)
-            return NULL;
-        heap->random = young_seed();
-        counts_adopt(heap);
-        young.colour = heap->colour;
-        young_grown();
-        init_thread(heap);
-    }
+    if (unlikely(heap == NULL) && (heap = heap_adopted()) == NULL)
+        return NULL;
     if (unlikely(load_relaxed(&heap_now) != heap) && likely(heap->default_owner == NULL)) {
         uint32_t generation;
         if (young_in_handler())
@@ -141,8 +147,31 @@ static struct heap *hidden_for_hooks(struct heap *heap)
     return heap;
 }
 
+/* With `harden`: a heap from the first call on, which the hot path never finds. */
+static struct heap *heap_hardened(void)
+{
+    struct heap *heap = heap_self;
+    if (unlikely(!young.known))
+        young_is();
+    if (unlikely(young.ended || (heap == NULL && (heap = heap_adopted()) == NULL)))
+        return NULL;
+    if (unlikely(heap->delay == NULL) && (heap->delay = delay_make()) == NULL)
+        return NULL;
+    uint32_t generation = heap_generation();
+    if (unlikely(heap->generation != generation)) {
+        configure(heap, generation);
+        store_relaxed(&heap->generation, generation);
+    }
+    heap->delay->ready = !heap->watched && heap->default_owner == NULL && !load_relaxed(&hooks_any);
+    if (++heap->visits % TICK_EVERY == 0)
+        totals_tick(heap_tick(heap));
+    return heap;
+}
+
 struct heap *cold_heap_made(void)
 {
+    if (unlikely(harden_on) && !guard_all)
+        return heap_hardened();
     return young.ended || guard_all ? NULL : hidden_for_hooks(enter(true));
 }
 
@@ -152,6 +181,8 @@ struct heap *cold_heap(bool often)
         young_is();
         return NULL;
     }
+    if (unlikely(harden_on))
+        return heap_hardened();
     return hidden_for_hooks(heap_self == NULL && young_is() ? NULL : enter(often));
 }
 

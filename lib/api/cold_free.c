@@ -9,6 +9,7 @@
 #include "lib/api/emergency.h"
 #include "lib/api/foreign.h"
 #include "lib/api/guarding.h"
+#include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
@@ -24,6 +25,8 @@ unsigned cold_mark(const void *p, bool *ours)
 
 void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, bool moved)
 {
+    if (unlikely(harden_on) && hardening_free(p, heap))
+        return;
     struct span *span = span_of(p);
     bool large = span->state == SPAN_LARGE;
     unsigned class = mark_class(span->mark);
@@ -47,6 +50,8 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
     }
     track_end(place, caller, size, size - place->slack, moved);
     places_forget(p);
+    if (unlikely(harden_on))
+        tail_end(p, size);
     if (heap != NULL && (heap->watched ? heap_push_watched(heap, mark_make(class, heap->colour), p)
                                        : spare_keep(heap, class, p)))
         return;
@@ -104,6 +109,8 @@ void cold_free(void *p, const struct caller *caller)
             guarding_free(p, caller, false);
             return;
         }
+        if (unlikely(harden_on) && hardening_free_empty(p))
+            return;
         if (emergency_owns(p) || elsewhere_free(p) || free_shifted(p, caller) ||
             (!ours && foreign_free(p)))
             return;
@@ -119,6 +126,9 @@ size_t cold_usable_for(const void *p, const char *call)
 {
     bool ours;
     unsigned mark = cold_mark(p, &ours);
+    size_t asked = harden_on && mark != MARK_FREE ? tail_asked(p, call) : 0;
+    if (unlikely(asked != 0 || empty_lives(p)))
+        return asked;
     if (mark == MARK_FREE) {
         if (guarding_owns(p) && shifted_find(p) == NULL)
             return guarding_size(p, call, NULL);
@@ -144,7 +154,7 @@ size_t cold_usable(const void *p)
 bool cold_is_block(const void *p)
 {
     bool ours;
-    return p != NULL &&
-           (cold_mark(p, &ours) != MARK_FREE || guarding_owns(p) || emergency_owns(p) ||
-            elsewhere_size(p) != 0 || shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
+    return p != NULL && (cold_mark(p, &ours) != MARK_FREE || guarding_owns(p) || empty_lives(p) ||
+                         emergency_owns(p) || elsewhere_size(p) != 0 || shifted_find(p) != NULL ||
+                         (!ours && foreign_usable(p) != 0));
 }

@@ -27,7 +27,9 @@ unsigned cold_pool(const struct heap *heap);
 /* The rate at which this thread picks blocks, which may still be the one before the last change:
  * where every block is picked, none may count for many. */
 unsigned cold_rate(const struct heap *heap);
-/* A block of a watched span gets its record. */
+/* A block of a class begins its life, for `size` bytes. */
+void cold_live(void *block, unsigned class, size_t size);
+/* A block of a watched span gets its record, and begins. */
 void cold_record(void *block, unsigned class, size_t size, const struct origin *origin,
                  unsigned rate);
 /* From outside: a block of any size and alignment; COLD_ANY: that of all blocks. *zero: it reads as

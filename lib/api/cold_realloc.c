@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/guarding.h"
+#include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
 #include "lib/api/young.h"
 #include "lib/heap/observer.h"
@@ -196,7 +197,10 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (guarding_owns(p) && shifted_find(p) == NULL)
         return realloc_guarded(p, size, caller);
     size_t usable = cold_usable_for(p, "realloc");
-    if (sizes_stay(usable, size)) {
+    bool stays = sizes_stay(usable, size);
+    if (unlikely(harden_on) && mark != MARK_FREE && tail_has(span_of(p)))
+        stays = hardening_resize(p, size);
+    if (stays) {
         if (mark != MARK_FREE)
             renew(p, mark, usable, size, caller);
         if (unlikely(load_relaxed(&hooks_any)))

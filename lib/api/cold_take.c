@@ -8,6 +8,7 @@
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/guarding.h"
+#include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
@@ -15,10 +16,22 @@
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
+void cold_live(void *block, unsigned class, size_t size)
+{
+    if (unlikely(harden_on)) {
+        tail_begin(block, class_size(class), size);
+        store_relaxed(live_at(block), live_sign_watched(block)); /* so that all calls go cold */
+    } else {
+        store_relaxed(live_at(block), live_sign(block));
+    }
+}
+
 void cold_record(void *block, unsigned class, size_t size, const struct origin *origin,
                  unsigned rate)
 {
     struct record *place = central_record(span_of(block), block);
+    if (unlikely(harden_on) && tail_has(span_of(block)))
+        tail_begin(block, class_size(class), size);
     track_begin(place, origin->caller, class, class_size(class), size, origin->born, rate);
     store_relaxed(live_at(block), live_sign_watched(block));
 }
@@ -36,7 +49,7 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
     if (origin != NULL)
         cold_record(block, class, size, origin, cold_rate(heap));
     else
-        store_relaxed(live_at(block), live_sign(block));
+        cold_live(block, class, size);
     return block;
 }
 
@@ -79,7 +92,7 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
     }
     track_lost();
     if ((block = heap_pop(heap, mark)) != NULL)
-        store_relaxed(live_at(block), live_sign(block));
+        cold_live(block, class, size);
     return block != NULL ? block : take_direct(heap, class, size, NULL);
 }
 
@@ -99,7 +112,9 @@ static void *take_from_bin(struct heap *heap, unsigned mark, size_t size,
     /* Ends: a clock that ran out makes a sample, or is set to one block at least; a refill fails or
      * fills the bin. Only a signal handler can empty it again. */
     for (;;) {
-        void *block = hot_pop(heap, mark);
+        void *block = harden_on ? heap_pop_random(heap, mark) : hot_pop(heap, mark);
+        if (block != NULL && harden_on)
+            cold_live(block, mark_class(mark), size);
         if (block != NULL)
             return block;
         if (heap->clock[mark] < 0) {
@@ -131,7 +146,12 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
         *zero = true;
         return block;
     }
-    size_t room = sizes_room(size, align);
+    if (unlikely(harden_on)) {
+        if (size == 0 && align <= GRANULE && (block = hardening_take_empty()) != NULL)
+            return block;
+        *zero = true;
+    }
+    size_t room = sizes_room(size + harden_tail, align);
     if (room > BLOCK_MAX)
         return cold_large_take(heap, size == 0 ? 1 : size, align, origin, zero);
     if (heap != NULL)

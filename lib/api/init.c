@@ -15,6 +15,7 @@
 #include "base/message.h"
 #include "base/object.h"
 #include "base/os.h"
+#include "base/os_thread.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
@@ -150,6 +151,8 @@ __attribute__((destructor)) static void go(void)
     if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
         cold_end();
     guard_exit();
+    if (harden_on && os_thread_is_only())
+        tail_exit();
     leaks_exit(&here);
     triggers_exit(NULL);
     dump_recorder_end();

@@ -10,6 +10,7 @@
 
 #include "base/os.h"
 #include "lib/api/guarding.h"
+#include "lib/api/hardening.h"
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
@@ -32,7 +33,7 @@ static NOINLINE bool libc_try_again(void)
 static NOINLINE void *malloc_slow(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block = owned_pop_default(size);
+    void *block = harden_on ? hardening_pop(size) : owned_pop_default(size);
     if (block != NULL)
         return block;
     do
@@ -64,7 +65,7 @@ EXPORT void *malloc(size_t size)
 
 void libc_free_slow(void *p)
 {
-    if (cold_owned_push(p))
+    if ((harden_on && hardening_push(p)) || cold_owned_push(p))
         return;
     struct caller caller = CALLER_HERE;
     cold_free(p, &caller);
@@ -72,7 +73,8 @@ void libc_free_slow(void *p)
 
 void libc_free(void *p, const struct caller *caller)
 {
-    if (unlikely(!hot_push(load_relaxed(&heap_now), p)) && !cold_owned_push(p))
+    if (unlikely(!hot_push(load_relaxed(&heap_now), p)) && !(harden_on && hardening_push(p)) &&
+        !cold_owned_push(p))
         cold_free(p, caller);
 }
 
@@ -96,7 +98,9 @@ EXPORT void free(void *p)
 static NOINLINE void *calloc_slow(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block;
+    void *block = harden_on ? hardening_pop(size) : NULL; /* these are zero */
+    if (block != NULL)
+        return block;
     do
         block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, &caller);
     while (unlikely(block == NULL) && libc_try_again());
@@ -227,7 +231,7 @@ void *libc_malloc(size_t size, const struct caller *caller)
     if (likely(size <= BLOCK_MAX))
         block = hot_pop(heap, hot_mark(heap, size));
     if (unlikely(block == NULL))
-        block = owned_pop_default(size);
+        block = harden_on ? hardening_pop(size) : owned_pop_default(size);
     while (unlikely(block == NULL)) {
         block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, caller);
         if (block == NULL && !libc_try_again())

@@ -3,6 +3,7 @@
 #include "lib/api/mismatch.h"
 
 #include "base/message.h"
+#include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/watch/watch.h"
@@ -24,7 +25,8 @@ void mismatch_look(const void *p, size_t size, size_t align, const struct caller
     unsigned mark = ours ? mark_of(p) : MARK_FREE;
     if (mark == MARK_FREE)
         return;
-    struct asked asked = asked_for(p, mark);
+    size_t known = harden_on ? tail_asked(p, "delete") : 0;
+    struct asked asked = known != 0 ? (struct asked){known, known} : asked_for(p, mark);
     bool exact = asked.least == asked.most || span_of(p)->state == SPAN_LARGE;
     size = size == 0 ? 1 : size;
     /* A block with a class is as long as its alignment made it. */
@@ -69,7 +71,7 @@ static void tell(const void *p, const char *what, size_t told, struct asked aske
 {
     char buffer[320];
     struct print line;
-    if (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) != 0)
+    if (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) != 0 && !harden_on)
         return;
     print_start(&line, buffer, sizeof buffer);
     print_format(&line, "memoir: delete of %p with %s %zu, which is not its own: the block has ", p,
@@ -80,7 +82,9 @@ static void tell(const void *p, const char *what, size_t told, struct asked aske
         print_format(&line, "%zu to %zu bytes", asked.least, asked.most);
     print_format(&line,
                  " (called from %p); delete it by its own type, or give the base a virtual "
-                 "destructor. Told once; the statistics count all\n",
-                 (void *)caller->pc);
+                 "destructor.%s\n",
+                 (void *)caller->pc, harden_on ? "" : " Told once; the statistics count all");
     message_flush(&line);
+    if (harden_on)
+        os_abort();
 }

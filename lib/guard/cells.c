@@ -40,7 +40,6 @@ static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
 static uint64_t live_blocks, live_bytes, freed_blocks, freed_bytes, refused;
 
 static bool probe_markers(void);
-static uint64_t mappings_max(void);
 static struct cell *cell_find(uint32_t run);
 static struct cell *cell_make(uint32_t run);
 static bool pages_access(struct cell *cell, bool open);
@@ -68,7 +67,7 @@ bool cells_init(const struct cells_limits *wanted)
     cells = os_reserve((cells_max * sizeof *cells + PIECE_CELLS) & ~(size_t)(PIECE_CELLS - 1));
     markers = cells != NULL && probe_markers();
     if (!markers)
-        live_max = mappings_max() / 4;
+        live_max = os_mappings_max() / 4;
     return cells != NULL;
 }
 
@@ -76,20 +75,6 @@ bool cells_init(const struct cells_limits *wanted)
 static bool probe_markers(void)
 {
     return os_access((void *)region, page_size, true) && os_guard((void *)region, page_size, true);
-}
-
-static uint64_t mappings_max(void)
-{
-    enum { DEFAULT = 65530 };
-    char text[24];
-    int fd = os_open("/proc/sys/vm/max_map_count", 0, 0);
-    ssize_t length = fd < 0 ? 0 : os_read(fd, text, sizeof text);
-    uint64_t value = 0;
-    for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
-        value = value * 10 + (uint64_t)(text[i] - '0');
-    if (fd >= 0)
-        os_close(fd);
-    return value == 0 ? DEFAULT : value;
 }
 
 static size_t whole_pages(size_t bytes)

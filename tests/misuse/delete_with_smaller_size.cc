@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=told sampled=survives full=wrong_size tight=wrong_size */
+/* verdicts: default=told sampled=survives full=wrong_size tight=wrong_size hardened=damage */
 /* A sized delete of a smaller type. */
 #include <new>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=overflow tight=overflow */
+/* verdicts: default=- sampled=- full=overflow tight=overflow hardened=trap */
 /* A block aligned to 64 KiB. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_free tight=overflow_at_free */
+/* verdicts: default=- full=overflow_at_free tight=overflow_at_free hardened=damage */
 /* A block aligned to 4 KiB that is short. */
 #include "tests/misuse/misuse.h"
 

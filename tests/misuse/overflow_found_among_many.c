@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_free tight=overflow */
+/* verdicts: default=- full=overflow_at_free tight=overflow hardened=damage */
 /* One of a thousand blocks. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow */
+/* verdicts: default=- full=overflow tight=overflow hardened=damage */
 /* A thread writes behind a block of another. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow */
+/* verdicts: default=- full=overflow tight=overflow hardened=- */
 /* A forked child writes behind a block of its parent. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow */
+/* verdicts: default=- full=overflow tight=overflow hardened=damage */
 /* An array of C++. */
 #include <new>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=overflow_at_exit full=overflow tight=overflow */
+/* verdicts: default=- sampled=overflow_at_exit full=overflow tight=overflow hardened=damage */
 /* The smallest block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow */
+/* verdicts: default=- full=overflow tight=overflow hardened=- */
 /* A read 32 bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow */
+/* verdicts: default=- full=overflow tight=overflow hardened=- */
 /* strlen of a block without a 0. */
 #include "tests/misuse/misuse.h"
 

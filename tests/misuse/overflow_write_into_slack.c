@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_free tight=overflow */
+/* verdicts: default=- full=overflow_at_free tight=overflow hardened=damage */
 /* One byte behind a block whose alignment leaves room. */
 #include "tests/misuse/misuse.h"
 

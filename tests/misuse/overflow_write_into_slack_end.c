@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_free tight=overflow */
+/* verdicts: default=- full=overflow_at_free tight=overflow hardened=damage */
 /* The last byte that the alignment leaves. */
 #include "tests/misuse/misuse.h"
 

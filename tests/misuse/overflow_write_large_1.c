@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=overflow tight=overflow */
+/* verdicts: default=- sampled=- full=overflow tight=overflow hardened=trap */
 /* A write 1 bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

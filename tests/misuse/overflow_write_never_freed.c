@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_exit tight=overflow */
+/* verdicts: default=- full=overflow_at_exit tight=overflow hardened=damage */
 /* Found when the program ends. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=survives sampled=survives full=mixed tight=mixed */
+/* verdicts: default=survives sampled=survives full=mixed tight=mixed hardened=- */
 /* realloc of new. */
 #include <new>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=underflow tight=underflow */
+/* verdicts: default=- full=underflow tight=underflow hardened=- */
 /* A page before a small block. */
 #include "tests/misuse/misuse.h"
 

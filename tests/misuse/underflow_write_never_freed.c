@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=underflow_at_exit tight=underflow_at_exit */
+/* verdicts: default=- full=underflow_at_exit tight=underflow_at_exit hardened=- */
 /* Found when the program ends. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=underflow_at_free tight=underflow_at_free */
+/* verdicts: default=- full=underflow_at_free tight=underflow_at_free hardened=- */
 /* One byte before a block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=use_after_free tight=use_after_free */
+/* verdicts: default=- sampled=- full=use_after_free tight=use_after_free hardened=trap */
 /* A write of a freed block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=use_after_free tight=use_after_free */
+/* verdicts: default=- full=use_after_free tight=use_after_free hardened=damage */
 /* The old place of a block that grew. */
 #include "tests/misuse/misuse.h"
 

@@ -29,6 +29,7 @@ function __memoir_option
     printf 'leak.lsan=%s\tat the end of the program, look for lost blocks and report them as LeakSanitizer does\n' on off
     printf 'leak.mappings=%s\ta pointer in memory that the program mapped by itself keeps a block from being lost\n' on off
     printf 'guard=%s\tblocks between pages that can'\''t be touched: overflows and uses after free stop the program\n' off sampled full
+    printf 'harden=%s\tblocks that resist misuse: wiped, checked, in random places, and not used again soon\n' on off
     printf 'guard.rate=\twith guard sampled: one in this many sampled blocks is guarded\n'
     printf 'guard.action=%s\twhat follows a report: the program'\''s own handler or death by its signal, abort, or nothing\n' report abort ignore
     printf 'guard.tight=%s\tthe last byte of a guarded block is next to the guard page, whatever its alignment\n' on off

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/harden.h: the pages that can't be touched. */
+#include "lib/alloc/harden.h"
+
+#include <string.h>
+
+#include "base/config.h"
+#include "base/os.h"
+#include "lib/alloc/sizes.h"
+
+enum {
+    MARKED_MOST = 1 << 28, /* bytes; markers of more would take too much memory of the kernel's */
+};
+
+bool harden_on;
+size_t harden_tail;
+uint32_t harden_units;
+
+uint64_t harden_secret, harden_fill;
+static bool markers;         /* the kernel closes pages without mappings of their own */
+static uint64_t sealed_most; /* how many ranges may be closed by mappings of their own, */
+static uint64_t sealed;      /* and are, or were and may be again */
+
+void harden_init(void)
+{
+    if (!config.harden)
+        return;
+    size_t page = os_page_size();
+    char *probe = os_map(page);
+    markers = probe != NULL && os_guard(probe, page, true);
+    if (probe != NULL)
+        os_unmap(probe, page);
+    sealed_most = os_mappings_max() / 4;
+    harden_secret = os_random();
+    /* Eight times one byte, which is not 0, as it ends strings, and not that of a letter. */
+    harden_fill = (os_random() % 0x7f | 0x80) * UINT64_C(0x0101010101010101);
+    harden_tail = HARDEN_TAIL;
+    harden_units = (uint32_t)(page > UNIT ? page >> UNIT_SHIFT : 1);
+    harden_on = true;
+}
+
+uint64_t harden_seed(void)
+{
+    return os_random() | 1;
+}
+
+/* Whole kernel pages only; the rest of a page that another run has a part of stays as it is. */
+static bool whole_pages(void *at, size_t bytes, uintptr_t *from, size_t *length)
+{
+    uintptr_t page = os_page_size(), end = ((uintptr_t)at + bytes) & ~(page - 1);
+    *from = ((uintptr_t)at + page - 1) & ~(page - 1);
+    *length = *from < end ? end - *from : 0;
+    return *length != 0;
+}
+
+bool harden_close(void *at, size_t bytes)
+{
+    uintptr_t from;
+    size_t length;
+    if (!whole_pages(at, bytes, &from, &length))
+        return false;
+    void *pages = (void *)from;
+    if (markers && length <= MARKED_MOST && os_guard(pages, length, true))
+        return length == bytes;
+    if (!os_return(pages, length))
+        memset(pages, 0, length); /* locked */
+    if (load_relaxed(&sealed) < sealed_most && os_access(pages, length, false))
+        __atomic_fetch_add(&sealed, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+bool harden_open(void *at, size_t bytes, bool marked)
+{
+    uintptr_t from;
+    size_t length;
+    if (!whole_pages(at, bytes, &from, &length))
+        return true;
+    if (load_relaxed(&sealed) != 0) {
+        if (!os_access((void *)from, length, true))
+            return false;
+        if (!marked)
+            __atomic_fetch_sub(&sealed, 1, __ATOMIC_RELAXED);
+    }
+    return !markers || os_guard((void *)from, length, false);
+}
+
+void harden_claimed(void *at, size_t bytes)
+{
+    if (markers)
+        harden_close(at, bytes);
+}
+
+void harden_fence(void *at, size_t bytes, bool marked)
+{
+    if (!markers || !marked)
+        harden_close(at, bytes);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/tail.h: what the inline functions there leave, and the look at the end. */
+#include "lib/alloc/tail.h"
+
+#include "base/os.h"
+#include "lib/alloc/fatal.h"
+#include "lib/alloc/large.h"
+
+enum { FILLED_MOST = 64 }; /* bytes behind a block that are filled */
+
+void tail_fill_set(char *at, const char *end)
+{
+    if (end - at > FILLED_MOST)
+        end = at + FILLED_MOST;
+    for (; end - at >= 8; at += 8)
+        tail_word_set(at, harden_fill);
+    for (; at < end; at++)
+        *at = (char)harden_fill;
+}
+
+const char *tail_fill_find(const char *at, const char *end)
+{
+    if (end - at > FILLED_MOST)
+        end = at + FILLED_MOST;
+    while (end - at >= 8 && tail_word(at) == harden_fill)
+        at += 8;
+    while (at < end && *at == (char)harden_fill)
+        at++;
+    return at < end ? at : NULL;
+}
+
+void tail_dirty(const char *block, size_t usable, const char *call)
+{
+    const char *word = block, *tail = block + usable - HARDEN_TAIL;
+    while (word < tail && tail_word(word) == 0)
+        word += sizeof(uint64_t);
+    uint64_t other = tail_word(word) ^ (word < tail ? 0 : tail_of(block));
+    size_t byte = (size_t)(word - block) + (other == 0 ? 0 : (size_t)__builtin_ctzll(other) / 8);
+    fatal_written_freed(block, usable, byte, call);
+}
+
+void tail_damaged(const char *block, size_t usable, const char *call)
+{
+    const char *tail = block + usable - HARDEN_TAIL;
+    uint64_t gap = (tail_word(tail) ^ tail_of(block)) - HARDEN_TAIL;
+    bool known = gap <= usable - HARDEN_TAIL;
+    const char *byte = known ? tail_fill_find(tail - gap, tail) : tail;
+    fatal_damaged(block, known ? (size_t)(tail - block) - gap : (size_t)(tail - block), known,
+                  byte == NULL ? tail : byte, call);
+}
+
+void tail_span(const struct span *span)
+{
+    unsigned class = mark_class(span->mark);
+    size_t usable = class_size(class);
+    for (unsigned i = 0; i < span->blocks; i++) {
+        char *block = span_block(span, i, class);
+        tail_word_set(block + usable - HARDEN_TAIL, tail_of(block));
+    }
+}
+
+void tail_resize(void *start, size_t usable, size_t size)
+{
+    char *block = start, *end = block + usable - HARDEN_TAIL;
+    size_t before = tail_size(block, usable, "realloc"), from = before < size ? before : size;
+    memset(block + from, 0, (size_t)(end - block) - from);
+    tail_fill_set(block + size, end);
+    tail_word_set(end, tail_of(block) ^ (usable - size));
+}
+
+void tail_large_begin(struct span *span, size_t size)
+{
+    char *block = span_start(span);
+    span->slack = (uint16_t)(large_size(span) - size);
+    char *end = block + large_size(span), *at = block + size;
+    for (unsigned i = 0; i < FILLED_MOST && at < end; i++)
+        *at++ = (char)harden_fill;
+}
+
+size_t tail_large_size(const struct span *span, const char *call)
+{
+    const char *block = span_start(span), *end = block + large_size(span);
+    size_t size = large_size(span) - span->slack;
+    const char *at = block + size;
+    for (unsigned i = 0; i < FILLED_MOST && at < end; i++, at++)
+        if (*at != (char)harden_fill)
+            fatal_damaged(block, size, true, at, call);
+    return size;
+}
+
+size_t tail_asked(const void *p, const char *call)
+{
+    const struct span *span = span_of(p);
+    if (span->state == SPAN_LARGE)
+        return tail_large_size(span, call);
+    return tail_has(span) ? tail_size(p, class_size(mark_class(span->mark)), call) : 0;
+}
+
+static void exit_look(const struct span *span)
+{
+    unsigned class = mark_class(span->mark);
+    size_t usable = class_size(class);
+    for (unsigned i = 0; i < span->blocks; i++) {
+        const char *block = span_block(span, i, class);
+        if (mark_of(block) != MARK_FREE)
+            tail_size(block, usable, "exit");
+        else if (!tail_clean(block, usable, tail_of(block)))
+            tail_dirty(block, usable, "exit");
+    }
+}
+
+void tail_exit(void)
+{
+    enum { MOST_MS = 20, SPANS = 16 };
+    uint64_t until_ms = os_now_ms() + MOST_MS;
+    uint32_t ids = harden_on ? span_count() : 0;
+    for (uint32_t id = 1; id < ids && (id % SPANS != 0 || os_now_ms() < until_ms); id++) {
+        const struct span *span = span_at(id);
+        if (span->state == SPAN_LARGE && mark_of(span_start(span)) != MARK_FREE)
+            tail_large_size(span, "exit");
+        else if (span->state == SPAN_BLOCKS && span->home != HOME_OWNED)
+            exit_look(span);
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hardened blocks (lib/alloc/harden.h) as malloc and free see them. All of this is called only
+ * while `harden_on`; blocks of owners are as they always are, but for the pages behind their spans.
+ */
+#ifndef API_HARDENING_H
+#define API_HARDENING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct heap;
+struct span;
+
+/* The short roads of malloc and free, from outside; NULL and false: take the long one. About 70 and
+ * 100 instructions for a small block. */
+void *hardening_pop(size_t size);
+bool hardening_push(void *p);
+
+/* Between `cold_begin` and `cold_end`: a block of no byte; NULL: another must do. */
+void *hardening_take_empty(void);
+/* The same place: frees a block of a class that has no record and no owner. False: it is another
+ * one. */
+bool hardening_free(void *p, struct heap *heap);
+
+/* From outside. Frees a block of no byte; false: p is none. */
+bool hardening_free_empty(void *p);
+/* Makes a live block in the window one of `size` bytes, if it can stay where it is for that. */
+bool hardening_resize(void *p, size_t size);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* hardened_blocks.sh runs it with `harden:on`. Exit status 0, or the line of what went wrong. */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)               \
+    do {                               \
+        if (!(condition))              \
+            _exit(__LINE__ % 125 + 1); \
+    } while (0)
+
+static unsigned next(unsigned *state)
+{
+    *state = *state * 1103515245u + 12345u;
+    return *state >> 8;
+}
+
+static int is_zero(const char *block, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (block[i] != 0)
+            return 0;
+    return 1;
+}
+
+/* Sizes of all kinds, replaced, resized and freed; each block holds its own byte. */
+static void *work(void *seed)
+{
+    enum { BLOCKS = 300, ROUNDS = 20000 };
+    static __thread char *blocks[BLOCKS];
+    static __thread size_t sizes[BLOCKS];
+    unsigned state = (unsigned)(uintptr_t)seed;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned i = next(&state) % BLOCKS;
+        size_t size = next(&state) % (round % 50 == 0 ? 200000 : round % 5 == 0 ? 5000 : 200) + 1;
+        for (size_t j = 0; j < sizes[i]; j += 37)
+            CHECK(blocks[i][j] == (char)(i + 1));
+        if (blocks[i] != NULL && round % 3 == 0) {
+            size_t kept = size < sizes[i] ? size : sizes[i];
+            blocks[i] = realloc(blocks[i], size);
+            CHECK(blocks[i] != NULL);
+            for (size_t j = 0; j < kept; j += 37)
+                CHECK(blocks[i][j] == (char)(i + 1));
+        } else {
+            free(blocks[i]);
+            blocks[i] =
+                round % 7 == 0 ? aligned_alloc(64, (size + 63) & ~(size_t)63) : malloc(size);
+            CHECK(blocks[i] != NULL && is_zero(blocks[i], size));
+        }
+        CHECK(malloc_usable_size(blocks[i]) >= size);
+        memset(blocks[i], (int)(i + 1), size);
+        sizes[i] = size;
+    }
+    for (unsigned i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    return NULL;
+}
+
+static void used_late(size_t size, unsigned frees)
+{
+    char *volatile first = malloc(size);
+    uintptr_t place = (uintptr_t)first;
+    memset(first, 1, size);
+    free(first);
+    for (unsigned i = 0; i < frees; i++) {
+        char *volatile other = malloc(size);
+        CHECK((uintptr_t)other != place);
+        free(other);
+    }
+}
+
+int main(void)
+{
+    pthread_t threads[4];
+    used_late(64, 60);
+    used_late(3000, 7);
+    used_late(100000, 30);
+    void *volatile none = malloc(0), *volatile other = malloc(0);
+    CHECK(none != NULL && none != other && malloc_usable_size(none) == 0);
+    none = realloc(none, 10);
+    memset(none, 1, 10);
+    free(none);
+    free(other);
+    for (uintptr_t i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, work, (void *)(i + 1)) == 0);
+    pid_t child = fork(); /* while they are at it */
+    CHECK(child >= 0);
+    if (child == 0) {
+        work((void *)9);
+        exit(0);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    for (unsigned i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    work((void *)7);
+    return 0;
+}
