@@ -124,7 +124,7 @@ static void put_text(const struct view *view, const struct frag *frag, const str
             "empty: pins less holds; pins: the site's part of the memory of the spans that its "
             "blocks are in;\nholds: its live blocks; alone: %swould return if this site freed its "
             "blocks\n",
-            view->profile->period > 0 ? "at least this much " : "");
+            view->profile->period > 0 ? "about this much " : "");
 }
 
 static void put_unknown(const struct profile *profile, const struct style *style)
