@@ -27,7 +27,8 @@ void figures_refresh(void)
     struct figures now, left, part;
     count_process(&now);
     left = now;
-    subtract(&left, &destroyed);
+    if (load_relaxed(&destroyed.small_allocs) + load_relaxed(&destroyed.large_allocs) > 0)
+        subtract(&left, &destroyed);
     unsigned count = arenas_count();
     for (unsigned i = 1; i < count; i++) {
         struct arena *arena = arena_at(i);
@@ -86,11 +87,13 @@ static void add_class(struct figures *now, unsigned class, const struct figures_
 /* What centres and owners count of their own. */
 static void count_turns(struct figures *now)
 {
-    for (unsigned pool = 0; pool < POOL_MAX; pool++)
-        for (unsigned list = 1; list < CENTRAL_COUNT; list++) {
-            const struct central *central = central_peek(pool, list);
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        const struct central *lists = central_peek(pool, 0);
+        for (unsigned list = 1; lists != NULL && list < CENTRAL_COUNT; list++) {
+            const struct central *central = &lists[list];
             unsigned mark = list < CENTRAL_WATCHED ? list : list - CENTRAL_WATCHED;
-            if (central == NULL || mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED)
+            if (load_relaxed(&central->made) == 0 || mark == MARK_FREE || mark == MARK_LARGE ||
+                mark == MARK_WATCHED)
                 continue;
             struct figures_class more = {.fills = load_relaxed(&central->fills),
                                          .flushes = load_relaxed(&central->flushes),
@@ -98,6 +101,7 @@ static void count_turns(struct figures *now)
                                          .spans = load_relaxed(&central->spans)};
             add_class(now, mark_class(mark), &more);
         }
+    }
     for (const struct owner *owner = owner_first(); owner != NULL; owner = owner->all) {
         struct owner_sum sums[CLASS_COUNT];
         owner_sums(owner, sums);
