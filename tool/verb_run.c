@@ -135,6 +135,7 @@ static const char *option_of(const struct arguments_flag *flag, char *text, size
         {FLAG_RATE, "heap.rate=%s"},
         {FLAG_EXACT, "heap.rate=0"},
         {FLAG_GUARD, "guard=full"},
+        {FLAG_DEBUG, "debug=on"},
         {FLAG_LEAKS, "heap.rate=0,leak.at_exit=on"},
         {FLAG_EVERY, "capture.interval=%s"},
         {FLAG_CPU, "cpu=on"},

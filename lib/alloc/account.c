@@ -38,7 +38,7 @@ INLINE void each_list(adder *add, void *sum)
         uint64_t frees = load_relaxed(&elsewhere[class].frees);
         uint64_t allocs = load_relaxed(&elsewhere[class].allocs);
         struct blocks more = {.mallocs = allocs, .out = allocs - frees};
-        if (unlikely(allocs != 0))
+        if (unlikely((allocs | frees) != 0))
             add(sum, class, &more);
     }
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
@@ -290,6 +290,16 @@ void account_elsewhere(unsigned class, size_t usable, bool begins)
         __atomic_fetch_add(&elsewhere_large, begins ? usable : -(uint64_t)usable, __ATOMIC_RELAXED);
     else
         __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+void account_detained(unsigned class, size_t usable, bool begins)
+{
+    uint64_t *bytes = class == CLASS_COUNT ? &elsewhere_large : NULL;
+    held_add(begins ? -(uint64_t)usable : usable);
+    if (bytes != NULL)
+        __atomic_fetch_add(bytes, begins ? -(uint64_t)usable : usable, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(&elsewhere[class].frees, begins ? 1 : -UINT64_C(1), __ATOMIC_RELAXED);
 }
 
 struct held_counter held_counter;

@@ -71,5 +71,7 @@ void account_class(unsigned class, struct account_sum *sum);
 /* A block that no span has begins or ends, counted as one of the class, or as a large one
  * (CLASS_COUNT), whose sums the caller counts. */
 void account_elsewhere(unsigned class, size_t usable, bool begins);
+/* A block that the program has freed stays with a span for a while, and counts as freed. */
+void account_detained(unsigned class, size_t usable, bool begins);
 
 #endif

@@ -26,6 +26,7 @@ bool abandoned_mend(uint64_t place)
     lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     cells_abandoned();
+    debug_queue_abandoned();
     alloc_abandoned();
     track_abandoned();
     tell();

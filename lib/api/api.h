@@ -9,6 +9,7 @@
 
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
+#include "lib/api/debugging.h"
 #include "lib/api/deepbind.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/faces.h"

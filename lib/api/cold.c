@@ -62,6 +62,7 @@ static void recover(void)
         track_recover(parent_id, first);
         cpu_forked(parent_id);
         cells_recover(parent_id);
+        debug_queue_recover(parent_id);
         report_forked();
         ending_forked();
         attach_forked();
@@ -170,14 +171,14 @@ static struct heap *heap_hardened(void)
 
 struct heap *cold_heap_made(void)
 {
-    if (unlikely(harden_on) && !guard_all)
+    if (unlikely(harden_on) && !guard_calls)
         return heap_hardened();
-    return young.ended || guard_all ? NULL : hidden_for_hooks(enter(true));
+    return young.ended || guard_calls ? NULL : hidden_for_hooks(enter(true));
 }
 
 struct heap *cold_heap(bool often)
 {
-    if (unlikely(guard_all)) { /* no heap: its bins would serve the hot path */
+    if (unlikely(guard_calls)) { /* no heap: its bins would serve the hot path */
         young_is();
         return NULL;
     }

@@ -77,6 +77,8 @@ size_t cold_trim(void);
 void cold_hooks_changed(void);
 /* Free pages only, until it is at least `most` bytes; how many. */
 size_t cold_release(size_t most);
+/* At the end of the program: looks at all debugged blocks (lib/api/debugging.h). */
+void cold_verify(void);
 /* The calling thread keeps no free blocks for itself. */
 void cold_flush(void);
 

@@ -5,6 +5,7 @@
  * are another allocator's or an error.
  */
 #include "lib/api/cold_inside.h"
+#include "lib/api/debugging.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/foreign.h"
@@ -13,6 +14,7 @@
 #include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
+#include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
 unsigned cold_mark(const void *p, bool *ours)
@@ -103,6 +105,10 @@ void cold_free(void *p, const struct caller *caller)
         return;
     if (unlikely(load_relaxed(&hooks_any)))
         hooks_call_delete(p);
+    if (unlikely(debugging_owns(p)) && shifted_find(p) == NULL) {
+        debugging_free(p, caller, false);
+        return;
+    }
     unsigned mark = cold_mark(p, &ours);
     if (unlikely(mark == MARK_FREE)) {
         if (guarding_owns(p) && shifted_find(p) == NULL) {
@@ -114,6 +120,10 @@ void cold_free(void *p, const struct caller *caller)
         if (emergency_owns(p) || elsewhere_free(p) || free_shifted(p, caller) ||
             (!ours && foreign_free(p)))
             return;
+        if (guard_debug) {
+            debugging_refuse(p, "free", caller);
+            return; /* where errors are ignored */
+        }
         fatal_bad_pointer(p, "free");
     }
     if (unlikely(!cold_begin(caller)))
@@ -125,6 +135,8 @@ void cold_free(void *p, const struct caller *caller)
 size_t cold_usable_for(const void *p, const char *call)
 {
     bool ours;
+    if (unlikely(debugging_owns(p)) && shifted_find(p) == NULL)
+        return debugging_size(p, call, NULL);
     unsigned mark = cold_mark(p, &ours);
     size_t asked = harden_on && mark != MARK_FREE ? tail_asked(p, call) : 0;
     if (unlikely(asked != 0 || empty_lives(p)))
@@ -138,6 +150,10 @@ size_t cold_usable_for(const void *p, const char *call)
             return cold_usable_for(block, call) - (size_t)((const char *)p - (char *)block);
         if (size != 0 || (!ours && (size = foreign_usable(p)) != 0))
             return size;
+        if (guard_debug) {
+            debugging_refuse(p, call, NULL);
+            return 0;
+        }
         fatal_bad_pointer(p, call);
     }
     if (mark != MARK_LARGE && mark != MARK_WATCHED)
@@ -154,7 +170,14 @@ size_t cold_usable(const void *p)
 bool cold_is_block(const void *p)
 {
     bool ours;
-    return p != NULL && (cold_mark(p, &ours) != MARK_FREE || guarding_owns(p) || empty_lives(p) ||
-                         emergency_owns(p) || elsewhere_size(p) != 0 || shifted_find(p) != NULL ||
-                         (!ours && foreign_usable(p) != 0));
+    return p != NULL &&
+           (cold_mark(p, &ours) != MARK_FREE || debugging_lives(p) || guarding_owns(p) ||
+            empty_lives(p) || emergency_owns(p) || elsewhere_size(p) != 0 ||
+            shifted_find(p) != NULL ||
+            (!ours && foreign_usable(p) != 0));
+}
+
+void cold_verify(void)
+{
+    debugging_exit();
 }

@@ -15,6 +15,7 @@ struct origin {
     /* 0 for a new object. If realloc moves one to this block: `track_born` of the old block's
      * record, or TRACK_MOVED if it had none. */
     uint64_t born;
+    bool clear; /* the caller wants zeros */
 };
 
 /* This thread's heap; NULL: it has none yet. `often`: for a frequent kind of call, so that not each

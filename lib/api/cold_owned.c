@@ -27,7 +27,7 @@ void *cold_owned_take(struct owner *owner, size_t size, size_t align, const stru
         return cold_lent_take(owner, size, align, zero);
     if (unlikely(!cold_begin(caller)))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
-    void *block = cold_owned_inside(owner, size, align, &(struct origin){caller, 0}, zero);
+    void *block = cold_owned_inside(owner, size, align, &(struct origin){caller, 0, false}, zero);
     if (unlikely(block == NULL))
         block = elsewhere_take(size, align, zero);
     cold_end();

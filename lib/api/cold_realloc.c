@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
+#include "lib/api/debugging.h"
 #include "lib/api/guarding.h"
 #include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
@@ -23,7 +24,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
                     const struct caller *caller)
 {
     size_t now = large_size(span);
-    struct origin origin = {caller, TRACK_MOVED};
+    struct origin origin = {caller, TRACK_MOVED, false};
     unsigned rate = 0;
     uint32_t site = 0;
     bool known = false;
@@ -59,7 +60,8 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     }
     bool zero;
     struct large_record *place = span->kinds & KIND_RECORDED ? meta_at(span->record) : NULL;
-    struct origin origin = {caller, place == NULL ? TRACK_MOVED : track_born(&place->record)};
+    struct origin origin = {caller, place == NULL ? TRACK_MOVED : track_born(&place->record),
+                            false};
     void *block = large_take(pages_node(cold_pool(heap)), size, GRANULE, &zero);
     if (block == NULL)
         return NULL;
@@ -163,16 +165,20 @@ static void renew(void *p, unsigned mark, size_t usable, size_t size, const stru
 /* Always another block: what still points to the old one is found then. */
 static void *realloc_guarded(void *p, size_t size, const struct caller *caller)
 {
-    bool zero;
-    size_t usable = guarding_size(p, "realloc", caller);
-    struct origin origin = {caller, guarding_born(p)};
+    bool zero, guarded = guarding_owns(p);
+    size_t usable = guarded ? guarding_size(p, "realloc", caller)
+                            : debugging_size(p, "realloc", caller);
+    struct origin origin = {caller, guarded ? guarding_born(p) : debugging_born(p), false};
     void *block = cold_take(size, COLD_ANY, &origin, &zero);
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
     if (unlikely(load_relaxed(&hooks_any)))
         hooks_call_delete(p);
-    guarding_free(p, caller, true);
+    if (guarded)
+        guarding_free(p, caller, true);
+    else
+        debugging_free(p, caller, true);
     return block;
 }
 
@@ -194,7 +200,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
         }
         /* no room in the window, or inside already: like any other block */
     }
-    if (guarding_owns(p) && shifted_find(p) == NULL)
+    if ((guarding_owns(p) || debugging_owns(p)) && shifted_find(p) == NULL)
         return realloc_guarded(p, size, caller);
     size_t usable = cold_usable_for(p, "realloc");
     bool stays = sizes_stay(usable, size);
@@ -207,7 +213,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
             hooks_call_resized(p, p, size);
         return p;
     }
-    struct origin origin = {caller, TRACK_MOVED};
+    struct origin origin = {caller, TRACK_MOVED, false};
     const struct record *record = mark == MARK_WATCHED ? central_record(span_of(p), p) : NULL;
     if (record != NULL)
         origin.born = track_born(record);

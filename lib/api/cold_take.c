@@ -5,6 +5,7 @@
  * the window or from emergency memory when there is no other way.
  */
 #include "lib/api/cold_inside.h"
+#include "lib/api/debugging.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/guarding.h"
@@ -141,6 +142,8 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
 static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     struct heap *heap = cold_heap(false);
+    if (unlikely(guard_debug))
+        return debugging_take(size, align, origin, zero);
     void *block = guard_all ? guarding_take(size, align, origin) : NULL;
     if (unlikely(block != NULL)) {
         *zero = true;
@@ -193,19 +196,19 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
 void *cold_malloc(size_t size, const struct caller *caller)
 {
     bool zero;
-    return cold_take(size, COLD_ANY, &(struct origin){caller, 0}, &zero);
+    return cold_take(size, COLD_ANY, &(struct origin){caller, 0, false}, &zero);
 }
 
 void *cold_malloc_moved(size_t size, const struct caller *caller)
 {
     bool zero;
-    return cold_take(size, COLD_ANY, &(struct origin){caller, TRACK_MOVED}, &zero);
+    return cold_take(size, COLD_ANY, &(struct origin){caller, TRACK_MOVED, false}, &zero);
 }
 
 void *cold_calloc(size_t size, const struct caller *caller)
 {
     bool zero;
-    void *block = cold_take(size, COLD_ANY, &(struct origin){caller, 0}, &zero);
+    void *block = cold_take(size, COLD_ANY, &(struct origin){caller, 0, true}, &zero);
     if (block != NULL && !zero)
         large_clear(block, size);
     return block;
@@ -214,5 +217,5 @@ void *cold_calloc(size_t size, const struct caller *caller)
 void *cold_aligned(size_t align, size_t size, const struct caller *caller)
 {
     bool zero;
-    return cold_take(size, align, &(struct origin){caller, 0}, &zero);
+    return cold_take(size, align, &(struct origin){caller, 0, false}, &zero);
 }

@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
+#include "lib/api/debugging.h"
 #include "lib/api/young.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
@@ -21,7 +22,6 @@ enum {
 };
 
 static void *begin(struct cell *cell, const struct origin *origin, bool recorded, unsigned rate);
-static struct cell_event event_of(const struct caller *caller);
 static size_t counted_size(const struct cell *cell, unsigned *class);
 static void count(const struct cell *cell, bool begins);
 static struct cell *cell_of(const void *p, const char *call, const struct caller *caller);
@@ -47,7 +47,7 @@ void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
 static void *begin(struct cell *cell, const struct origin *origin, bool recorded, unsigned rate)
 {
     unsigned class;
-    cell->born = event_of(origin->caller);
+    cell->born = guarding_event(origin->caller);
     cell->family = origin->caller->family;
     size_t usable = counted_size(cell, &class);
     if (recorded) {
@@ -66,7 +66,7 @@ bool guarding_owns(const void *p)
 }
 
 /* The stack of the caller, by number. */
-static struct cell_event event_of(const struct caller *caller)
+struct cell_event guarding_event(const struct caller *caller)
 {
     static const struct own_stack nothing;
     struct cell_event event = {os_now_ms(), STACK_NONE, lock_self()};
@@ -115,7 +115,7 @@ void guarding_free(void *p, const struct caller *caller, bool moved)
         return;
     }
     damage = cells_damage(cell);
-    bool mixed = guard_all && cell->family != caller->family;
+    bool mixed = guard_calls && cell->family != caller->family;
     if (damage != NULL || mixed) {
         cold_end();
         guard_complain(damage != NULL ? GUARD_DAMAGE : GUARD_MIXED,
@@ -129,8 +129,11 @@ void guarding_free(void *p, const struct caller *caller, bool moved)
     if (cell->recorded)
         track_end(&cell->record, caller, usable, cell->size, moved);
     count(cell, false);
-    cell->died = event_of(caller);
+    cell->died = guarding_event(caller);
+    struct cell_event died = cell->died;
+    size_t size = cell->size;
     cells_give(cell);
+    debugging_freed_elsewhere(p, size, &died, caller);
     cold_end();
 }
 
@@ -149,10 +152,22 @@ uint64_t guarding_born(const void *p)
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller)
 {
     struct cell *cell = cells_near((uintptr_t)p);
-    if (!guard_all || cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
+    if (!guard_calls || cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
         return; /* free says what it is */
     if ((size != SIZE_MAX && size != cell->size) || (align != 0 && (uintptr_t)p % align != 0))
         guard_complain(GUARD_SIZE, (uintptr_t)p, cell, "delete", caller, size);
+}
+
+void guarding_verify(const void *p, unsigned family, const struct caller *caller)
+{
+    struct cell *cell = cell_of(p, "free", caller);
+    const uint8_t *damage = cell == NULL ? NULL : cells_damage(cell);
+    struct caller other = *caller;
+    other.family = (uint8_t)family;
+    if (damage != NULL)
+        guard_complain(GUARD_DAMAGE, (uintptr_t)damage, cell, "free", caller, 0);
+    if (cell != NULL && cell->family != family)
+        guard_complain(GUARD_MIXED, (uintptr_t)p, cell, "free", &other, 0);
 }
 
 /* The live block that begins at p; anything else is reported. */

@@ -31,5 +31,9 @@ size_t guarding_size(const void *p, const char *call, const struct caller *calle
 uint64_t guarding_born(const void *p);
 /* From outside: a delete that tells another size than the block's is reported. */
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller);
+/* From outside: what a free by the family (enum caller_family) would find, without freeing. */
+void guarding_verify(const void *p, unsigned family, const struct caller *caller);
+/* A block begins or ends here and now, by this caller. */
+struct cell_event guarding_event(const struct caller *caller);
 
 #endif

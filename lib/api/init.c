@@ -87,7 +87,7 @@ static void start(void)
         return;
     }
     alloc_fork_watch();
-    guard_init();
+    guard_init(config.leak_at_exit || leaks_expected);
     store_release(&state, READY);
     store_release(&init_ready, true);
 }
@@ -153,6 +153,7 @@ __attribute__((destructor)) static void go(void)
     guard_exit();
     if (harden_on && os_thread_is_only())
         tail_exit();
+    cold_verify();
     leaks_exit(&here);
     triggers_exit(NULL);
     dump_recorder_end();

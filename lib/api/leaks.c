@@ -23,14 +23,18 @@ static struct leak_request request_now;
 static const struct leak_scan *found;
 static const struct roots_thread *exiting; /* the thread that ends the program */
 
+bool leaks_expected;
+
 static const struct leak_scan *find(const struct leak_request *request);
 static void helper_run(void);
 static void complain(const char *why);
 
 struct leak_request leaks_request(void)
 {
-    return (struct leak_request){
-        .inside = SCAN_INSIDE_KNOWN, .mappings = config.leak_mappings, .kept = track_kept()};
+    /* A debugged block begins behind the start of the allocator's. */
+    return (struct leak_request){.inside = guard_debug ? SCAN_INSIDE_ANY : SCAN_INSIDE_KNOWN,
+                                 .mappings = config.leak_mappings,
+                                 .kept = track_kept()};
 }
 
 const struct leak_scan *leaks_find(const struct leak_request *request)
@@ -53,7 +57,7 @@ const struct leak_scan *leaks_find(const struct leak_request *request)
 static const struct leak_scan *find(const struct leak_request *request)
 {
     uint64_t since_ms = os_now_ms(), before;
-    if (guard_all || confined(CONFINE_LEAKS))
+    if (guard_hides() || confined(CONFINE_LEAKS))
         return NULL;
     store_relaxed(&done, 0);
     request_now = *request;
@@ -83,7 +87,7 @@ void leaks_exit(const struct roots_thread *here)
 
 const char *leaks_refusal(void)
 {
-    if (guard_all)
+    if (guard_hides())
         return "blocks are guarded; run it once more without guard";
     if (confined(CONFINE_LEAKS))
         return "the program's seccomp filter would end it for that (docs/CONTROL.md lists the "

@@ -14,6 +14,9 @@ struct leak_request leaks_request(void);
 const struct leak_scan *leaks_find(const struct leak_request *request);
 /* Why there is none, for people. */
 const char *leaks_refusal(void);
+/* A face will make one, so that all blocks must be where the scan looks. Set before the heap
+ * starts. */
+extern HIDDEN bool leaks_expected;
 /* The program ends, by the thread `here`, which stays until then. With the option leak.at_exit the
  * result is part of the last snapshot. */
 void leaks_exit(const struct roots_thread *here);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "lib/api/debugging.h"
 #include "lib/api/guarding.h"
 #include "lib/api/hardening.h"
 #include "lib/api/hot.h"
@@ -84,6 +85,8 @@ void libc_delete_slow(void *p, size_t size, size_t align, unsigned family)
     caller.family = (uint8_t)family;
     if (guarding_owns(p))
         guarding_compare(p, size, align, &caller);
+    else if (unlikely(debugging_owns(p)))
+        debugging_compare(p, size, align, &caller);
     else if (size != SIZE_UNKNOWN || align != 0)
         mismatch_look(p, size, align, &caller);
     libc_free(p, &caller);

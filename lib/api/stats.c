@@ -7,6 +7,7 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/mismatch.h"
+#include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 
 static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning);
@@ -32,6 +33,11 @@ void stats_text(struct print *out)
     row(out, "resident", a.resident_bytes, "of all this in memory now");
     row(out, "mapped", a.mapped_bytes, "address space");
     row(out, "returned", a.returned_bytes, "given back to the kernel, in all");
+    if (guard_debug) {
+        struct debug_queue_sums queue = debug_queue_sums();
+        print_format(out, "  %lu freed blocks, %lu bytes, wait in the queue of the option debug\n",
+                     queue.blocks, queue.bytes);
+    }
     if (mismatch_count() != 0)
         print_format(out, "  %lu deletes with a size or an alignment that was not the block's\n",
                      mismatch_count());

@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "lib/api/api.h"
 #include "lib/faces/gperftools/cpuprofile.h"
+#include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/heap_checker.h"
 #include "lib/faces/gperftools/mmap_profile.h"
@@ -22,6 +23,7 @@ void faces_init(void)
     jemalloc_init();
     mimalloc_init();
     gperftools_init();
+    debug_allocator_init();
     lsan_init();
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         environment_hide(ours[i]);

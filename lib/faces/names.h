@@ -7,7 +7,9 @@
 #ifndef FACES_NAMES_H
 #define FACES_NAMES_H
 
-/* Before main: one line about a mode that memoir does not have. */
-void names_tell(void);
+#include <stdbool.h>
+
+/* Whether gperftools' debug allocator is among them. */
+bool names_have_debug(void);
 
 #endif

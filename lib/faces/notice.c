@@ -21,7 +21,6 @@
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
-#include "lib/faces/names.h"
 #include "lib/faces/variables.h"
 #include "lib/heap/observer.h"
 
@@ -165,7 +164,6 @@ void notice_start(void)
     if (os_secure())
         return;
     variables_tell();
-    names_tell();
     options_tell();
     profile_is_off();
     if (prof && !foreign_malloc())

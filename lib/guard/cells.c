@@ -391,6 +391,12 @@ bool cells_open(struct cell *cell, uintptr_t address)
                    : os_access(at, page_size, true);
 }
 
+bool cells_open_for_reads(uintptr_t address)
+{
+    void *at = (void *)(address & ~(uintptr_t)(page_size - 1));
+    return (!markers || os_guard(at, page_size, false)) && os_protect(at, page_size, false);
+}
+
 struct cells_sums cells_sums(void)
 {
     return (struct cells_sums){load_relaxed(&live_blocks),  load_relaxed(&live_bytes),

@@ -95,6 +95,9 @@ const uint8_t *cells_damage(const struct cell *cell);
 /* Makes the page at an address accessible for good, so that the program may go on. */
 bool cells_open(struct cell *cell, uintptr_t address);
 
+/* The same for reads: the page reads as zero. */
+bool cells_open_for_reads(uintptr_t address);
+
 /* What there is. */
 struct cells_sums {
     uint64_t live_blocks, live_bytes, freed_blocks, freed_bytes, refused;

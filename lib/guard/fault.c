@@ -22,6 +22,7 @@ static struct sigaction program; /* what the program has set; at first what ther
 static uintptr_t last_pc, last_address; /* of the last report: a handler may let it happen again */
 
 static void handler(int number, siginfo_t *info, void *context);
+static bool fault_is_allowed(uintptr_t address, void *context);
 static bool fault_report(uintptr_t address, void *context);
 static void pass(int number, siginfo_t *info, void *context);
 static void by_default(int number, const siginfo_t *info);
@@ -59,9 +60,19 @@ static void handler(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
     bool guarded = info->si_code > 0 && cells_own((void *)address);
+    if (guarded && config.guard_readable && fault_is_allowed(address, context))
+        return;
     if (guarded && fault_report(address, context))
         return;
     pass(number, info, context);
+}
+
+/* A read of the page behind a live block, with the option guard.readable. */
+static bool fault_is_allowed(uintptr_t address, void *context)
+{
+    const struct cell *cell = cells_near(address);
+    return cell != NULL && cell->state == CELL_LIVE && address >= cell->start + cell->size &&
+           arch_fault_wrote(context) == 0 && cells_open_for_reads(address);
 }
 
 /* True: the program may go on. */

@@ -10,30 +10,35 @@
 static const size_t REGION_ALL = (size_t)1 << 40, REGION_SAMPLED = (size_t)1 << 30;
 enum { SAMPLED_BYTES = 64 << 20 }; /* pages of live blocks, and addresses of freed ones */
 
-bool guard_all, guard_sampled;
+bool guard_all, guard_sampled, guard_debug, guard_fences, guard_calls;
 
 static size_t least(size_t one, size_t other);
+static void complain(struct guard_report *report, const struct caller *caller);
 
-void guard_init(void)
+void guard_init(bool scanned)
 {
     static const char none[] =
         "memoir: guard: off: the system gives no addresses for it; raise ulimit -v\n";
-    if (config.guard == CONFIG_GUARD_OFF)
+    guard_debug = config.debug;
+    bool all = config.guard == CONFIG_GUARD_FULL, fences = guard_debug && !all && !scanned;
+    guard_calls = guard_debug || all;
+    if (config.guard == CONFIG_GUARD_OFF && !fences)
         return;
-    bool all = config.guard == CONFIG_GUARD_FULL;
-    size_t most = all ? os_memory_size() / 2 : SAMPLED_BYTES;
-    struct cells_limits limits = {.region_bytes = all ? REGION_ALL : REGION_SAMPLED,
+    size_t most = all || fences ? os_memory_size() / 2 : SAMPLED_BYTES;
+    struct cells_limits limits = {.region_bytes = all || fences ? REGION_ALL : REGION_SAMPLED,
                                   .live_bytes = least(config.guard_memory, most),
                                   .quarantine_bytes = config.guard_quarantine,
                                   .tight = config.guard_tight,
                                   .silent = !all};
-    if (!all)
+    if (!all && !fences)
         limits.quarantine_bytes = least(limits.quarantine_bytes, SAMPLED_BYTES);
     bool fine = cells_init(&limits);
     if (!fine && all)
         message_write(none, sizeof none - 1);
     guard_all = fine && all;
-    guard_sampled = fine && !all;
+    guard_fences = fine && fences;
+    guard_sampled = fine && !all && !fences;
+    guard_calls = guard_debug || guard_all;
 }
 
 static size_t least(size_t one, size_t other)
@@ -49,14 +54,18 @@ bool guard_picks(void)
 
 void guard_faults(void)
 {
-    if (guard_all || guard_sampled)
+    if (guard_all || guard_sampled || guard_fences)
         fault_init();
+}
+
+bool guard_hides(void)
+{
+    return guard_all || guard_fences;
 }
 
 void guard_complain(enum guard_error error, uintptr_t address, const struct cell *cell,
                     const char *call, const struct caller *caller, size_t size)
 {
-    static const struct own_stack nothing;
     struct guard_report report = {.error = error,
                                   .address = address,
                                   .wrote = error == GUARD_DAMAGE ? 1 : -1,
@@ -65,11 +74,36 @@ void guard_complain(enum guard_error error, uintptr_t address, const struct cell
                                   .family = caller == NULL ? FAMILY_MALLOC : caller->family,
                                   .size = size,
                                   .thread = (uint32_t)os_tid()};
+    complain(&report, caller);
+}
+
+void guard_complain_written(const struct debug_entry *entry, const char *address,
+                            const struct caller *caller)
+{
+    struct cell cell = {.start = (uintptr_t)entry->p,
+                        .size = entry->size,
+                        .state = CELL_FREED,
+                        .family = (uint8_t)entry->family,
+                        .born = entry->born,
+                        .died = entry->died};
+    struct guard_report report = {.error = GUARD_WRITTEN,
+                                  .address = (uintptr_t)address,
+                                  .wrote = 1,
+                                  .cell = &cell,
+                                  .place = entry->place,
+                                  .thread = (uint32_t)os_tid()};
+    complain(&report, caller);
+}
+
+/* The rest of both: the stack of the caller, and what follows. */
+static void complain(struct guard_report *report, const struct caller *caller)
+{
+    static const struct own_stack nothing;
     struct walk *walk = caller == NULL ? NULL : walks_take(WALKS_NOBODY, &nothing);
     if (walk != NULL)
         unwind(walk, caller, config.heap_depth);
-    report.now = walk;
-    report_make(&report);
+    report->now = walk;
+    report_make(report);
     if (walk != NULL)
         walks_give(walk);
     if (config.guard_action != CONFIG_GUARD_IGNORE)
@@ -77,19 +111,24 @@ void guard_complain(enum guard_error error, uintptr_t address, const struct cell
 }
 
 /* Claimed meanwhile, so that no other thread takes the pages away. */
-static void exit_look(void *context, struct cell *cell)
+static void look(void *context, struct cell *cell)
 {
-    (void)context;
     if (!cells_claim(cell))
         return;
     const uint8_t *damage = cells_damage(cell);
     if (damage != NULL)
-        guard_complain(GUARD_DAMAGE, (uintptr_t)damage, cell, "exit", NULL, 0);
+        guard_complain(GUARD_DAMAGE, (uintptr_t)damage, cell, "exit", context, 0);
     store_release(&cell->state, CELL_LIVE);
+}
+
+void guard_verify_cells(const struct caller *caller)
+{
+    if (guard_all || guard_sampled || guard_fences)
+        cells_each(look, (void *)caller);
 }
 
 void guard_exit(void)
 {
-    if (guard_all || guard_sampled)
-        cells_each(exit_look, NULL);
+    if (!guard_debug || config.debug_at_exit)
+        guard_verify_cells(NULL);
 }

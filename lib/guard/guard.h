@@ -9,18 +9,26 @@
 
 #include "base/compiler.h"
 #include "lib/guard/cells.h"
+#include "lib/guard/debug_queue.h"
+#include "lib/guard/debug_trace.h"
 #include "lib/guard/fault.h"
 #include "lib/guard/report.h"
 
 struct caller; /* lib/watch/unwind.h */
 
-/* Every block is guarded, or some samples are. Do not change after the start. */
-extern HIDDEN bool guard_all, guard_sampled;
+/* Every block is guarded, or some samples are; or every block is debugged (debug.h), and large ones
+ * are guarded for that (`guard_fences`). Do not change after the start. */
+extern HIDDEN bool guard_all, guard_sampled, guard_debug, guard_fences;
+/* All calls must come to cold code: one of the two that are about every block. */
+extern HIDDEN bool guard_calls;
+/* Blocks lie where the scan for lost blocks does not look. */
+bool guard_hides(void);
 /* With `guard_sampled`: whether the next sample is to be guarded. */
 bool guard_picks(void);
 
-/* At the start, from the options. */
-void guard_init(void);
+/* At the start, from the options. `scanned`: there will be a scan for lost blocks, which sees none
+ * of the guarded ones. */
+void guard_init(bool scanned);
 /* In our constructor: the handler of faults. */
 void guard_faults(void);
 /* At the end of the program: looks for damage around blocks that were never freed. */
@@ -29,5 +37,10 @@ void guard_exit(void);
  * it to go on. `caller` may be NULL. */
 void guard_complain(enum guard_error error, uintptr_t address, const struct cell *cell,
                     const char *call, const struct caller *caller, size_t size);
+/* The same about a freed block that leaves the queue: it was written to, at `address`. */
+void guard_complain_written(const struct debug_entry *entry, const char *address,
+                            const struct caller *caller);
+/* Looks for damage around all guarded blocks. */
+void guard_verify_cells(const struct caller *caller);
 
 #endif

@@ -19,6 +19,7 @@
 #include "base/print.h"
 #include "base/sink.h"
 #include "lib/guard/cells.h"
+#include "lib/guard/debug_words.h"
 #include "lib/watch/watch.h"
 
 enum {
@@ -64,17 +65,19 @@ static size_t names_used;
 static BULK char text[TEXT];
 static BULK struct maps maps;
 static char file_name[NAME_SIZE];
+static bool with_names; /* the frames of the report have names */
 
 static void stacks_gather(const struct guard_report *report);
 static void modules_gather(void);
 static void tell(const struct guard_report *report);
 static void file_write(const struct guard_report *report, const char *words);
 static void headline(struct print *out, const struct guard_report *report);
+static void name_print(struct print *out, uintptr_t pc);
 
 static const char *const error_words[GUARD_ERRORS] = {
     "overflow",       "underflow",     "use-after-free",  "wild-access",
     "damaged-bounds", "double-free",   "call-after-free", "interior-free",
-    "invalid-free",   "mixed-functions", "wrong-size",
+    "invalid-free",   "mixed-functions", "wrong-size",      "use-after-free",
 };
 
 void report_make(const struct guard_report *report)
@@ -211,6 +214,8 @@ static void stack_print(struct print *out, const struct stack *stack)
     for (unsigned i = 0; i < stack->count && i < FRAMES_SHOWN; i++) {
         const struct frame *frame = &stack->frames[i];
         print_format(out, "    #%u %p", i, (void *)(frame->pc - 1));
+        if (with_names)
+            name_print(out, frame->pc);
         if (frame->module != 0) {
             const struct module *module = &modules[frame->module - 1];
             print_text(out, "  ");
@@ -224,15 +229,32 @@ static void stack_print(struct print *out, const struct stack *stack)
         print_format(out, "    ... %u more\n", stack->count - FRAMES_SHOWN);
 }
 
+/* Not in a signal handler, whose stack may be small. */
+static void name_print(struct print *out, uintptr_t pc)
+{
+    struct code_name name;
+    code_name_find(pc, &name);
+    if (name.function[0] == '\0')
+        return;
+    print_char(out, ' ');
+    print_clean(out, name.function, strlen(name.function), sizeof name.function);
+}
+
 /* Bytes around a live block's end, or its start. */
 static void picture_print(struct print *out, const struct guard_report *report)
 {
     const struct cell *cell = report->cell;
-    if (cell == NULL || cell->pages == 0 || cell->opened ||
-        (cell->state != CELL_LIVE && cell->state != CELL_BUSY))
+    bool own = cell != NULL && !cells_own((void *)cell->start); /* debugged, words around it */
+    if (cell == NULL || (own && cell->born.thread == 0) ||
+        (!own && (cell->pages == 0 || cell->opened ||
+                  (cell->state != CELL_LIVE && cell->state != CELL_BUSY))))
         return;
     uintptr_t low = (cell->start & ~(uintptr_t)(os_page_size() - 1));
     uintptr_t high = low + cell->pages * os_page_size(), middle = report->address;
+    if (own) {
+        low = cell->start - DEBUG_WORDS;
+        high = (cell->start + cell->size + DEBUG_WORDS) & ~(uintptr_t)(ROW - 1);
+    }
     if (middle < low || middle >= high)
         middle = middle < cell->start ? cell->start : cell->start + cell->size - 1;
     uintptr_t from = (middle & ~(uintptr_t)(ROW - 1)) - 2 * ROW;
@@ -266,21 +288,26 @@ static void tell(const struct guard_report *report)
 {
     struct print out;
     print_start(&out, text, sizeof text);
-    headline(&out, report);
-    size_t words = print_length(&out);
+    with_names = config.debug && config.debug_names && report->error > GUARD_WILD;
+    if (report->error == GUARD_WRITTEN)
+        debug_details(&out, report);
+    size_t from = print_length(&out);
+    if (!debug_headline(&out, report))
+        headline(&out, report);
+    size_t words = print_length(&out) - from;
     print_char(&out, '\n');
     for (unsigned i = 0; i < STACKS; i++)
         if (stacks[i].known)
             stack_print(&out, &stacks[i]);
     picture_print(&out, report);
-    if (report->cell != NULL) {
+    if (report->cell != NULL && cells_own((void *)report->cell->start)) {
         neighbour_print(&out, "before", cells_before(report->cell));
         neighbour_print(&out, "behind", cells_after(report->cell));
     }
     static char line[512];
     struct print first;
     print_start(&first, line, sizeof line);
-    print_bytes(&first, text, words);
+    print_bytes(&first, text + from, words);
     file_write(report, print_string(&first));
     if (file_name[0] != '\0')
         print_format(&out, "  names and lines: memoir guard %s\n", file_name);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/guard/debug.h"
+
 struct cell;
 struct walk;
 
@@ -26,6 +28,7 @@ enum guard_error {
     GUARD_NEVER,    /* free of an address of the region that no block began at */
     GUARD_MIXED,    /* free of what new allocated, and the like */
     GUARD_SIZE,     /* delete with another size */
+    GUARD_WRITTEN,  /* a freed block was changed: found when it left the queue */
     GUARD_ERRORS
 };
 
@@ -37,6 +40,7 @@ struct guard_report {
     const char *call;       /* the function that was called, for errors of frees */
     unsigned family;        /* and its family */
     size_t size;            /* GUARD_SIZE: that was told */
+    struct debug_place place; /* GUARD_WRITTEN: the allocator's block */
     const struct walk *now; /* the stack of the error; NULL: not known */
     uint32_t thread;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=survives sampled=survives full=mixed tight=mixed hardened=- */
+/* verdicts: default=survives sampled=survives full=mixed tight=mixed hardened=- debug=mixed */
 /* delete [] of new. */
 #include <new>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=survives sampled=survives full=mixed tight=mixed hardened=- */
+/* verdicts: default=survives sampled=survives full=mixed tight=mixed hardened=- debug=mixed */
 /* malloc's functions free what new allocated. */
 #include <new>
 

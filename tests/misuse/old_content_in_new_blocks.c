@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=survives tight=survives hardened=survives */
+/* verdicts: default=- full=survives tight=survives hardened=survives debug=survives */
 /* What a freed block held is not in the next ones. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=overflow tight=overflow hardened=trap */
+/* verdicts: default=- sampled=- full=overflow tight=overflow hardened=trap debug=overflow */
 /* A block aligned to 64 KiB. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verdicts: default=- full=overflow_at_free tight=overflow_at_free hardened=damage */
+/* verdicts: debug=word_after */
 /* A block aligned to 4 KiB that is short. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_free tight=overflow hardened=damage */
+/* verdicts: default=- full=overflow_at_free tight=overflow hardened=damage debug=word_after */
 /* One of a thousand blocks. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=- */
+/* verdicts: default=- full=overflow tight=overflow hardened=- debug=- */
 /* A forked child writes behind a block of its parent. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=damage */
+/* verdicts: default=- full=overflow tight=overflow hardened=damage debug=after_at_exit */
 /* A handler of the program writes behind a block. */
 #include "tests/misuse/misuse.h"
 

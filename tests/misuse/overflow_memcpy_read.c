@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=- */
+/* verdicts: default=- full=overflow tight=overflow hardened=- debug=- */
 /* A copy that reads too much. */
 #include "tests/misuse/misuse.h"
 

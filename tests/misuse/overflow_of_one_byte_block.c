@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verdicts: default=- sampled=overflow_at_exit full=overflow tight=overflow hardened=damage */
+/* verdicts: debug=after_at_exit */
 /* The smallest block. */
 #include "tests/misuse/misuse.h"
 

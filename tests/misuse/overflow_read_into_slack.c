@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=survives tight=overflow hardened=- */
+/* verdicts: default=- full=survives tight=overflow hardened=- debug=- */
 /* A read of what the alignment leaves: only without slack. */
 #include "tests/misuse/misuse.h"
 

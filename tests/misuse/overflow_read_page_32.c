@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=- */
+/* verdicts: default=- full=overflow tight=overflow hardened=- debug=overflow */
 /* A read 32 bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

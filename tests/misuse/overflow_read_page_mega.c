@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=stopped tight=stopped hardened=- */
+/* verdicts: default=- full=stopped tight=stopped hardened=- debug=overflow */
 /* A read a million bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

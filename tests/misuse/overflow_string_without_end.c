@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=- */
+/* verdicts: default=- full=overflow tight=overflow hardened=- debug=- */
 /* strlen of a block without a 0. */
 #include "tests/misuse/misuse.h"
 

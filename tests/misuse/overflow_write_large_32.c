@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=overflow tight=overflow hardened=trap */
+/* verdicts: default=- sampled=- full=overflow tight=overflow hardened=trap debug=overflow */
 /* A write 32 bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=stopped tight=stopped hardened=trap */
+/* verdicts: default=- sampled=- full=stopped tight=stopped hardened=trap debug=overflow */
 /* A write a million bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

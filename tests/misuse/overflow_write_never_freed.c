@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_exit tight=overflow hardened=damage */
+/* verdicts: default=- full=overflow_at_exit tight=overflow hardened=damage debug=after_at_exit */
 /* Found when the program ends. */
 #include "tests/misuse/misuse.h"
 

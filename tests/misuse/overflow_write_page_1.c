@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=damage */
+/* verdicts: default=- full=overflow tight=overflow hardened=damage debug=overflow */
 /* A write 1 bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

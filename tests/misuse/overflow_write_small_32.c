@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=- */
+/* verdicts: default=- full=overflow tight=overflow hardened=- debug=after_at_exit */
 /* A write 32 bytes behind a block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=use_after_free tight=use_after_free hardened=- */
+/* verdicts: default=- full=use_after_free tight=use_after_free hardened=- debug=- */
 /* memcmp reads it. */
 #include "tests/misuse/misuse.h"
 

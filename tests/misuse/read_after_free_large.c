@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verdicts: default=- sampled=- full=use_after_free tight=use_after_free hardened=trap */
+/* verdicts: debug=use_after_free */
 /* A read of a freed block. */
 #include "tests/misuse/misuse.h"
 

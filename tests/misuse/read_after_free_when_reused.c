@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=use_after_free tight=use_after_free hardened=- */
+/* verdicts: default=- full=use_after_free tight=use_after_free hardened=- debug=- */
 /* Blocks of the same size came after it. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=underflow tight=underflow hardened=- */
+/* verdicts: default=- full=underflow tight=underflow hardened=- debug=- */
 /* A page before a small block. */
 #include "tests/misuse/misuse.h"
 

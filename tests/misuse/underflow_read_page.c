@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=underflow tight=underflow hardened=- */
+/* verdicts: default=- full=underflow tight=underflow hardened=- debug=underflow */
 /* One byte before a block of whole pages. */
 #include "tests/misuse/misuse.h"
 

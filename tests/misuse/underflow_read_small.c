@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=survives tight=survives hardened=- */
+/* verdicts: default=- full=survives tight=survives hardened=- debug=- */
 /* Eight bytes before a small block: not found by a page behind it. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=underflow tight=underflow hardened=trap */
+/* verdicts: default=- sampled=- full=underflow tight=underflow hardened=trap debug=underflow */
 /* One byte before a large block. */
 #include "tests/misuse/misuse.h"
 

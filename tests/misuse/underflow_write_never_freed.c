@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verdicts: default=- full=underflow_at_exit tight=underflow_at_exit hardened=- */
+/* verdicts: debug=before_at_exit */
 /* Found when the program ends. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verdicts: default=- full=underflow_at_free tight=underflow_at_free hardened=- */
+/* verdicts: debug=word_before */
 /* One byte before a block. */
 #include "tests/misuse/misuse.h"
 

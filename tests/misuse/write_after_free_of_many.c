@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=use_after_free tight=use_after_free hardened=damage */
+/* verdicts: default=- full=use_after_free tight=use_after_free hardened=damage debug=written */
 /* A block that was freed long ago. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verdicts: default=- full=use_after_free tight=use_after_free hardened=damage */
+/* verdicts: debug=use_after_free */
 /* A write of a freed block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=use_after_free tight=use_after_free hardened=damage */
+/* verdicts: default=- full=use_after_free tight=use_after_free hardened=damage debug=written */
 /* The old place of a block that grew. */
 #include "tests/misuse/misuse.h"
 

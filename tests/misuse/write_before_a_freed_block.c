@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=stopped tight=stopped hardened=- */
+/* verdicts: default=- full=stopped tight=stopped hardened=- debug=use_after_free */
 /* An underflow of a freed block. */
 #include "tests/misuse/misuse.h"
 

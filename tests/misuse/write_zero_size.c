@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow tight=overflow hardened=trap */
+/* verdicts: default=- full=overflow tight=overflow hardened=trap debug=overflow */
 /* A block of no bytes has none. */
 #include "tests/misuse/misuse.h"
 

@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/malloc_extension.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
@@ -146,37 +147,13 @@ EXPORT void MallocExtension_GetStats(char *buffer, int length)
     print_string(&out);
 }
 
-/* Our checks are made at every call; there is nothing more to verify. */
-EXPORT int MallocExtension_VerifyAllMemory(void)
-{
-    return 1;
-}
-
-EXPORT int MallocExtension_VerifyNewMemory(const void *p)
-{
-    (void)p;
-    return 1;
-}
-
-EXPORT int MallocExtension_VerifyArrayNewMemory(const void *p)
-{
-    (void)p;
-    return 1;
-}
-
-EXPORT int MallocExtension_VerifyMallocMemory(const void *p)
-{
-    (void)p;
-    return 1;
-}
-
 EXPORT int MallocExtension_MallocMemoryStats(int *blocks, size_t *total,
                                              int histogram[MALLOC_HISTOGRAM_SIZE])
 {
     *blocks = 0;
     *total = 0;
     memset(histogram, 0, MALLOC_HISTOGRAM_SIZE * sizeof *histogram);
-    if (!init_done())
+    if (!init_done() || debug_allocator_histogram(blocks, total, histogram))
         return 1;
     struct account account;
     account_take(&account);

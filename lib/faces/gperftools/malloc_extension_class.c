@@ -19,6 +19,7 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/malloc_extension.h"
 
@@ -321,6 +322,8 @@ static void free_lists(struct free_lists *out)
     lists_add(out, (struct free_list){UNIT, SIZE_MAX, account.dirty_bytes, "tcmalloc.large"});
     lists_add(out,
               (struct free_list){UNIT, SIZE_MAX, account.clean_bytes, "tcmalloc.large_unmapped"});
+    lists_add(out, (struct free_list){0, SIZE_MAX, debug_allocator_queue_bytes(),
+                                      "debug.free_queue"});
 }
 
 /* Passes over text up to the number behind `mark`; 0 if there is none in the line. */

@@ -48,6 +48,7 @@ void lsan_init(void)
         return;
     config.heap = true;
     config.heap_rate = 0;
+    leaks_expected = true;
 }
 
 void lsan_before_main(void)

@@ -36,6 +36,12 @@ function __memoir_option
     printf 'guard.memory=\tcap on the memory of guarded blocks\n'
     printf 'guard.quarantine=\taddresses of freed guarded blocks that are not used again\n'
     printf 'guard.file=\thow the names of report files begin; memoir-guard in the current folder if empty\n'
+    printf 'guard.readable=%s\treads behind a guarded block are allowed and find zeros; writes are reported\n' on off
+    printf 'debug=%s\tcheck every block as gperftools'\'' debug allocator does\n' on off
+    printf 'debug.queue=\twith debug: bytes of freed blocks that wait to be used again, 32,768 blocks at most\n'
+    printf 'debug.reclaim=%s\twith debug: memory of freed blocks is used again\n' on off
+    printf 'debug.at_exit=%s\twith debug: look at blocks that were never freed when the program ends\n' on off
+    printf 'debug.names=%s\twith debug: functions in reports, from the symbol tables of the program and its libraries\n' on off
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
     printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
@@ -129,6 +135,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record ever
 complete -c memoir -n '__fish_seen_subcommand_from run' -l suppressions -d 'with --leaks: leave out lost blocks that match a line of this file' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l error-exitcode -d 'with --leaks: the exit status if there are lost blocks, whatever the program'\''s is' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l guard -d 'guard every block: overflows and uses after free are reported; the option guard'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l debug -d 'check every block as gperftools'\'' debug allocator does: stomped words, writes after free, functions that do not fit; the option debug'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l cpu -d 'also record CPU time; the option cpu'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l wall -d 'also record all time of threads, waiting included; the option cpu.clock'

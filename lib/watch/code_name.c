@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/faces/lsan/code_name.h. */
-#include "lib/faces/lsan/code_name.h"
+/* See lib/watch/code_name.h. */
+#include "lib/watch/code_name.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -13,14 +12,9 @@
 
 enum { SYMBOLS_AT_ONCE = 128, SECTIONS_MAX = 4096, SEGMENTS_MAX = 64 };
 
-/* The C++ library's, where the program has one. */
-extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status)
-    __attribute__((weak));
-
 static bool mapping_find(uintptr_t pc, struct code_name *name, uint64_t *file_offset);
 static bool address_of(int fd, const Elf64_Ehdr *head, uint64_t file_offset, uint64_t *address);
 static bool symbol_find(int fd, const Elf64_Ehdr *head, uint64_t address, char *text, size_t size);
-static void demangle(char *text, size_t size);
 
 void code_name_find(uintptr_t pc, struct code_name *name)
 {
@@ -37,8 +31,8 @@ void code_name_find(uintptr_t pc, struct code_name *name)
         memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
         address_of(fd, &head, file_offset, &address)) {
         name->offset = address + 1;
-        if (symbol_find(fd, &head, address, name->function, sizeof name->function))
-            demangle(name->function, sizeof name->function);
+        if (!symbol_find(fd, &head, address, name->function, sizeof name->function))
+            name->function[0] = '\0';
     }
     os_close(fd);
 }
@@ -118,16 +112,4 @@ static bool symbol_find(int fd, const Elf64_Ehdr *head, uint64_t address, char *
             return got > 0;
         }
     return false;
-}
-
-static void demangle(char *text, size_t size)
-{
-    int status = -1;
-    char *plain = __cxa_demangle == NULL || strncmp(text, "_Z", 2) != 0
-                      ? NULL
-                      : __cxa_demangle(text, NULL, NULL, &status);
-    size_t length = plain == NULL ? 0 : strlen(plain);
-    if (length > 0 && length < size)
-        memcpy(text, plain, length + 1);
-    free(plain);
 }
