@@ -104,9 +104,25 @@ static const struct kind kinds[DUMP_REASONS] = {
 };
 #undef LIMIT
 
+/* gperftools: from the highest level at which a dump was made, and one byte more. */
+static uint64_t above_high_water(const struct trigger *trigger, uint64_t live)
+{
+    uint64_t mark = trigger->next > trigger->step ? trigger->next - trigger->step - 1 : 0;
+    return (live > mark ? live : mark) + trigger->step + 1;
+}
+
+static bool is_gperftools(const struct trigger *trigger)
+{
+    return trigger->style != NULL && trigger->style->names == DUMP_NAMES_GPERFTOOLS;
+}
+
 void trigger_wait(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms)
 {
     const struct kind *kind = &kinds[trigger->kind];
+    if (trigger->kind == DUMP_IN_USE && is_gperftools(trigger)) {
+        trigger->next = above_high_water(trigger, now->live);
+        return;
+    }
     trigger->next = 0;
     if (trigger->kind == DUMP_ABOVE) {
         trigger->waiting = now->live >= trigger->step;
@@ -136,6 +152,14 @@ bool trigger_due(struct trigger *trigger, const struct totals_now *now, uint64_t
         return false;
     trigger_wait(trigger, now, now_ms);
     return true;
+}
+
+void trigger_dumped(struct trigger *trigger, const struct dump_style *style,
+                    const struct totals_now *now)
+{
+    if (trigger->style == style && is_gperftools(trigger) && kinds[trigger->kind].total != NULL &&
+        trigger->kind != DUMP_TIME)
+        trigger_wait(trigger, now, 0);
 }
 
 void trigger_took(struct trigger *trigger, uint64_t from_ms, uint64_t until_ms)
@@ -214,6 +238,8 @@ static void run_locked(void)
         uint64_t from_ms = os_now_ms();
         dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &now);
         trigger_took(trigger, from_ms, os_now_ms());
+        for (unsigned k = 0; k < TRIGGERS; k++)
+            trigger_dumped(&triggers[k], trigger->style, &now);
     }
     arm_locked(&now);
 }
@@ -241,8 +267,10 @@ void triggers_reset(void)
         return;
     struct totals_now now = totals_now();
     uint64_t now_ms = os_now_ms();
-    for (unsigned i = 0; i < TRIGGERS; i++)
+    for (unsigned i = 0; i < TRIGGERS; i++) {
+        triggers[i].next = 0;
         trigger_wait(&triggers[i], &now, now_ms);
+    }
     arm_locked(&now);
     dump_unlock();
 }

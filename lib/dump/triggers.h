@@ -19,6 +19,10 @@ struct trigger {
 void trigger_wait(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms);
 /* True if the trigger is due; sets when it is due next. */
 bool trigger_due(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms);
+/* A trigger made a dump of this style. gperftools counts all from there: what was allocated and
+ * freed since the last dump, and how far the heap has grown beyond the largest that was dumped. */
+void trigger_dumped(struct trigger *trigger, const struct dump_style *style,
+                    const struct totals_now *now);
 /* The dump that was due took this time. The next one by time comes at least as much later: if a
  * dump takes longer than its interval, the program would do nothing else. */
 void trigger_took(struct trigger *trigger, uint64_t from_ms, uint64_t until_ms);

@@ -32,6 +32,27 @@ static struct totals_limits limits_of(const struct trigger *trigger, uint64_t al
     return limits;
 }
 
+/* gperftools: a dump of its style resets what was allocated and freed; the heap must be above the
+ * largest that was dumped, by more than the step. */
+static void one_dump_resets_all_marks(void)
+{
+    static const struct dump_style theirs = {.names = DUMP_NAMES_GPERFTOOLS};
+    struct totals_now start = {0, 0, 0}, grown = {10 * M, 0, 10 * M};
+    struct totals_now shrunk = {14 * M, 8 * M, 6 * M};
+    struct trigger allocated = {.style = &theirs, .kind = DUMP_ALLOCATED, .step = 8 * M};
+    struct trigger in_use = {.style = &theirs, .kind = DUMP_IN_USE, .step = 4 * M};
+    trigger_wait(&allocated, &start, 1000);
+    trigger_wait(&in_use, &start, 1000);
+    assert(!due_at(&in_use, 4 * M, 0));
+    assert(trigger_due(&allocated, &grown, 1000));
+    trigger_dumped(&in_use, &theirs, &grown);
+    assert(!due_at(&in_use, 14 * M, 0) && !due_at(&in_use, 10 * M, 0));
+    trigger_dumped(&in_use, &theirs, &shrunk);
+    assert(!due_at(&in_use, 20 * M, 6 * M) && due_at(&in_use, 20 * M + 1, 6 * M));
+    trigger_dumped(&allocated, &style, &shrunk);
+    assert(due_at(&allocated, 18 * M, 0));
+}
+
 static void every_so_many_bytes(void)
 {
     struct trigger trigger = make(DUMP_ALLOCATED, 10 * M);
@@ -206,6 +227,7 @@ static void a_container_finds_its_group(void)
 int main(void)
 {
     unit_start();
+    one_dump_resets_all_marks();
     every_so_many_bytes();
     growth_looks_at_the_high_water_mark();
     peaks_come_in_growing_steps();

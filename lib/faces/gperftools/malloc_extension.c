@@ -208,7 +208,7 @@ EXPORT double MallocExtension_GetMemoryReleaseRate(void)
 
 EXPORT size_t MallocExtension_GetEstimatedAllocatedSize(size_t size)
 {
-    return nallocx(size, 0);
+    return debugging_is_on() ? size : nallocx(size, 0);
 }
 
 EXPORT size_t MallocExtension_GetAllocatedSize(const void *p)

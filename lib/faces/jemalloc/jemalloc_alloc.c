@@ -191,8 +191,9 @@ EXPORT void sdallocx(void *p, size_t size, int flags)
 
 EXPORT size_t nallocx(size_t size, int flags)
 {
-    if (size == 0 || size > LARGE_MOST || align_of(flags) > LARGE_MOST || !init_done())
+    if (size > LARGE_MOST || align_of(flags) > LARGE_MOST || !init_done())
         return 0;
+    size = size == 0 ? 1 : size; /* not defined by jemalloc; in gperftools that of malloc(0) */
     size_t room = sizes_room(size, align_of(flags));
     return room <= BLOCK_MAX ? class_size(class_of(room)) : units_of(size) << UNIT_SHIFT;
 }
