@@ -72,7 +72,7 @@ agrees cpu 200 1.5 20e6 mixed 4 600
 agrees cpu 1000 2.5 20e6 mixed 2 900
 agrees cpu 1000 2.5 20e6 mixed 0 900
 agrees cpu 1000 2.5 20e6 blocks 8 120
-agrees cpu 200 4 120e6 short 4 300 # 1,200 ends, of up to 80 us on a busy machine
+agrees cpu 200 4 120e6 short 4 300 # 1,200 ends: what a thread does there is missing
 agrees wall 100 4 100e6 waits 8 1500
 agrees wall 1000 2 40e6 waits 3 1200
 finish
