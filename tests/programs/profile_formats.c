@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/cpu/cpu.h"
+#include "lib/dump/capture.h"
 #include "lib/dump/capture_leaks.h"
 #include "lib/dump/dump.h"
 #include "lib/dump/format.h"
@@ -192,6 +193,12 @@ void mirror_code_end(void)
 void capture_leaks(struct capture *capture)
 {
     (void)capture;
+}
+
+void capture_pins(struct capture *capture, const struct account *account)
+{
+    (void)capture;
+    (void)account;
 }
 
 void cpu_about(struct cpu_about *about)
