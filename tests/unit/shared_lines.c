@@ -294,7 +294,7 @@ static void row_holds(const struct row *row)
 /* Both ways to look at a thread's own lines see what they are to see. */
 static void controls_fail(void)
 {
-    static uint64_t words[LINE];
+    static _Alignas(LINE) uint64_t words[LINE];
     struct writes own = {NULL, 0, 0};
     writes_add(&own, words, sizeof words, 0);
     uint64_t before = sum_of(&own);
