@@ -3,7 +3,7 @@
 # timeout=900
 # Real programs say and do the same with the option debug: the tests of these programs, in this mode.
 . "$(dirname "$0")/common.sh"
-for name in compilers git perl python3 redis sqlite3 shell_and_coreutils; do
+for name in perl python3 redis sqlite3; do # all of them: ./dev soak programs
     MEMOIR_TEST_OPTIONS=debug:on "$root/tests/programs/real_$name.sh" >"$place/said" 2>&1
     got=$?
     [ "$got" -eq 0 ] || [ "$got" -eq 77 ] || {

@@ -14,7 +14,7 @@ library() {
     shift
     for source in "$root"/base/*.c $(find "$root/lib" -name "*.c"); do
         echo "$source"
-    done | xargs "$@" -O2 -g -fPIC -shared -w -std=gnu11 -D_GNU_SOURCE= \
+    done | xargs "$@" -O2 -fPIC -shared -w -std=gnu11 -D_GNU_SOURCE= \
         -DMEMOIR_VERSION='"0"' -I"$root" -I"$root/include" -fvisibility=hidden \
         -ftls-model=initial-exec -fno-stack-protector -fno-builtin-malloc -fno-builtin-calloc \
         -fno-builtin-realloc -fno-builtin-free -Wl,-Bsymbolic-functions -pthread -o "$name"
