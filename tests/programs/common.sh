@@ -81,6 +81,20 @@ quiet() { # FILE
     fi
 }
 
+# The tests of these real programs pass in this mode, too.
+real_programs() { # OPTIONS NAME...
+    options=$1
+    shift
+    for name; do
+        MEMOIR_TEST_OPTIONS=$options "$root/tests/programs/real_$name.sh" >"$place/said" 2>&1
+        got=$?
+        [ "$got" -eq 0 ] || [ "$got" -eq 77 ] || {
+            fail "real_$name.sh with $options: exit status $got"
+            cat "$place/said"
+        }
+    done
+}
+
 settle() {
     cd "$place" || exit 2
     export LC_ALL=C.UTF-8 XDG_CACHE_HOME="$place/cache"

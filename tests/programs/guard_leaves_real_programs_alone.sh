@@ -3,12 +3,5 @@
 # timeout=900
 # Real programs say and do the same with every block guarded: the tests of these programs, in this mode.
 . "$(dirname "$0")/common.sh"
-for name in git perl sqlite3 shell_and_coreutils; do
-    MEMOIR_TEST_OPTIONS=guard:full "$root/tests/programs/real_$name.sh" >"$place/said" 2>&1
-    got=$?
-    [ "$got" -eq 0 ] || [ "$got" -eq 77 ] || {
-        fail "real_$name.sh with guard:full: exit status $got"
-        cat "$place/said"
-    }
-done
+real_programs guard:full git perl sqlite3 shell_and_coreutils
 finish
