@@ -10,11 +10,12 @@
 
 #include "tests/programs/work.h"
 
-enum { PIECES_MAX = 20000, HELD_MAX = 100000, MIB = 1 << 20, LIMIT_MIB = 96 };
+enum { PIECES_MAX = 20000, HELD_MAX = 100000, MIB = 1 << 20, LIMIT_MIB = 96, GIVEN = 32 * MIB };
 
 static struct piece {
     char *start;
     size_t size;
+    char *given; /* where GIVEN bytes of it are not this program's any more */
 } pieces[PIECES_MAX];
 static unsigned piece_count;
 static void *held[HELD_MAX];
@@ -34,7 +35,7 @@ static void fill(size_t largest)
     for (size_t size = largest; size >= page; size /= 2) {
         char *start;
         while (piece_count < PIECES_MAX && (start = map(NULL, size, 0)) != NULL) {
-            pieces[piece_count++] = (struct piece){start, size};
+            pieces[piece_count++] = (struct piece){start, size, NULL};
         }
     }
     CHECK(map(NULL, page, 0) == NULL);
@@ -171,6 +172,20 @@ static void hole_again(char *at, size_t size)
     CHECK_AT(map(at, size, MAP_FIXED_NOREPLACE) == at, "%zu bytes at %p", size, (void *)at);
 }
 
+/* A hole that stays: libc keeps stacks there and the heap its tables. */
+static void hole_for_good(struct piece *piece, size_t middle)
+{
+    piece->given = piece->start + middle;
+    hole(piece->given, GIVEN, 20 * MIB);
+}
+
+static void unmap(char *start, char *end)
+{
+    if (start < end) {
+        CHECK_EQ(munmap(start, (size_t)(end - start)), 0);
+    }
+}
+
 static void full_address_space(void)
 {
     fill((size_t)1 << 46);
@@ -187,8 +202,7 @@ static void full_address_space(void)
                 hole_again(piece->start, page);
             }
         } else if (piece->size >= 64 * MIB && i % 3 == 0) {
-            hole(piece->start + middle, 32 * MIB, 20 * MIB);
-            /* one that serves threads stays: libc keeps their stacks */
+            hole_for_good(piece, middle);
         } else if (piece->size >= 8 * page && i % 5 == 0) {
             hole(piece->start + middle, 4 * page, 3 * page);
             hole_again(piece->start + middle, 4 * page);
@@ -209,7 +223,7 @@ static void little_address_space(void)
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
     fill((size_t)64 * MIB);
     use_up();
-    hole(pieces[0].start, 32 * MIB, 20 * MIB);
+    hole_for_good(&pieces[0], 0);
 }
 
 int main(int count, char **args)
@@ -226,7 +240,9 @@ int main(int count, char **args)
         free(held[i]);
     }
     for (unsigned i = 0; i < piece_count; i++) {
-        munmap(pieces[i].start, pieces[i].size);
+        char *start = pieces[i].start, *end = start + pieces[i].size, *given = pieces[i].given;
+        unmap(start, given != NULL ? given : end);
+        unmap(given != NULL ? given + GIVEN : end, end);
     }
     CHECK(heap_works(2));
     return check_result();
