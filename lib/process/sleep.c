@@ -71,13 +71,14 @@ struct sleep {
 
 static void mask_copy(struct sleep *sleep)
 {
-    memset(&sleep->mask, 0, sizeof sleep->mask);
     memcpy(&sleep->mask, &sleep->wait.mask, sizeof sleep->wait.mask);
 }
 
-/* True: signals are blocked, and the call must let them through (sleep->mask). */
+/* True: signals are blocked, and the call must let them through (sleep->mask). All of it is
+ * written: what earlier frames have left there would count as pointers of a thread that sleeps. */
 static bool sleep_begin(struct sleep *sleep, uint64_t ns)
 {
+    memset(sleep, 0, sizeof *sleep);
     uint64_t now_ns = ns == 0 || ns == UINT64_MAX ? 0 : os_now_ns();
     sleep->until_ns = ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + ns;
     bool blocked = interrupt_wait_begin(&sleep->wait, ns != 0);

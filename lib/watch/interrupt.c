@@ -181,9 +181,9 @@ void interrupt_expect(bool value)
 /* `waits`: the call may take time at all. */
 bool interrupt_wait_begin(struct interrupt_wait *wait, bool waits)
 {
+    memset(wait, 0, sizeof *wait); /* with the gaps, where a pointer of an earlier frame may be */
     wait->outer = waiting;
     wait->check = CHECK ^ (uintptr_t)wait;
-    wait->ours = wait->blocked = false;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     waiting = (uint32_t)(uintptr_t)wait;
     if (unlikely(load_relaxed(&frequent)) && waits) {

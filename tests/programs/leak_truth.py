@@ -22,6 +22,11 @@ signal_stack in_handler deaf""".split()
 ALWAYS_LOST = "ended exited detached cancelled".split()
 LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 RATES = ["-1", "0", "4096"]  # the verdict does not depend on what is recorded
+# Programs that disagreed once, run each time.
+ONCE_WRONG = {
+    # pause() of ours left old words of the stack in its frame, where the thread slept.
+    "sleeping": "./truth-O0 -1 0 large 0 46 24 keys 1 11 1000 keys 1 31 40000 thread_locals 1 50 100",
+}
 FLAGS = ["-std=c++20", "-g", "-pthread", f"-I{ROOT}", f"-I{ROOT}/tests/programs", "-Wno-unused-function"]
 
 
@@ -96,11 +101,13 @@ def main():
     first, count, planted = int(sys.argv[1]), int(sys.argv[2]), "--planted" in sys.argv
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else None
     programs = {number: program(number, planted, only) for number in range(first, first + count)}
+    if not planted and not only:
+        programs.update({name: line.split() for name, line in ONCE_WRONG.items()})
     if "--built" not in sys.argv:
         build(sorted({command[0].removeprefix("./truth") for command in programs.values()}))
     wrong = sum(not run(number, command, planted) for number, command in programs.items())
     if wrong:
-        print(f"{wrong} of {count} programs disagree")
+        print(f"{wrong} of {len(programs)} programs disagree")
     return wrong > 0
 
 
