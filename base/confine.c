@@ -17,7 +17,6 @@
 #include <sys/syscall.h>
 
 #include "base/arch.h"
-#include "base/loaded.h"
 #include "base/os.h"
 
 uint32_t confine_denied;
@@ -261,12 +260,12 @@ uint32_t confine_judge(uintptr_t program)
     enum { BYTES = LENGTH_MOST * sizeof(struct sock_filter) };
     struct sock_fprog about;
     uint32_t denied = 0;
-    if (!loaded_copy(&about, program, sizeof about) || about.len == 0 || about.len > LENGTH_MOST)
+    if (!os_peek(&about, program, sizeof about) || about.len == 0 || about.len > LENGTH_MOST)
         return 0;
     struct sock_filter *code = os_map(BYTES);
     if (code == NULL)
         return CONFINE_ALL;
-    if (loaded_copy(code, (uintptr_t)about.filter, about.len * sizeof *code))
+    if (os_peek(code, (uintptr_t)about.filter, about.len * sizeof *code))
         for (size_t i = 0; i < COUNT_OF(calls); i++) {
             struct seccomp_data data = {.nr = calls[i].number, .arch = ARCH_AUDIT};
             for (unsigned k = 0; k < COUNT_OF(calls[i].arguments); k++)

@@ -18,24 +18,20 @@
 enum { OBJECTS_MOST = 4096, PARTS_MOST = 64 };
 enum { STAGE_PROGRAM, STAGE_LIST, STAGE_KERNEL, STAGE_OVER };
 
-FOREIGN bool loaded_copy(void *to, uintptr_t from, size_t size)
+static uintptr_t list_find(void);
+
+void loaded_start(struct loaded *loaded)
 {
-    enum { WORD = 8 };
-    if (from == 0 || from + size < from)
-        return false;
-    for (uintptr_t page = os_page_size(), at = from; at < from + size;
-         at = (at & ~(page - 1)) + page)
-        if (!os_readable((const void *)(at & ~(uintptr_t)(WORD - 1)), WORD))
-            return false;
-    for (size_t i = 0; i < size; i++)
-        ((char *)to)[i] = ((const volatile char *)from)[i];
-    return true;
+    memset(loaded, 0, offsetof(struct loaded, path));
+    loaded->path[0] = '\0';
+    loaded->next = list_find();
 }
 
+/* Takes the object with its ELF header at `at`, if there is one. */
 static void text_copy(char *to, size_t size, uintptr_t from)
 {
     size_t used = 0;
-    while (used + 1 < size && loaded_copy(to + used, from + used, 1) && to[used] != '\0')
+    while (used + 1 < size && os_peek(to + used, from + used, 1) && to[used] != '\0')
         used++;
     to[used] = '\0';
 }
@@ -49,7 +45,7 @@ static bool program_find(uintptr_t *base, uintptr_t *parts, unsigned *count)
     *count = (unsigned)getauxval(AT_PHNUM);
     *base = 0;
     for (unsigned i = 0; i < *count && i < PARTS_MOST; i++) {
-        if (!loaded_copy(&part, *parts + i * sizeof part, sizeof part))
+        if (!os_peek(&part, *parts + i * sizeof part, sizeof part))
             return false;
         if (part.p_type == PT_PHDR) {
             *base = *parts - part.p_vaddr;
@@ -75,14 +71,13 @@ static uintptr_t list_find(void)
     if (!program_find(&base, &parts, &count))
         return 0;
     for (unsigned i = 0; i < count && i < PARTS_MOST && dynamic == 0; i++)
-        if (loaded_copy(&part, parts + i * sizeof part, sizeof part) && part.p_type == PT_DYNAMIC)
+        if (os_peek(&part, parts + i * sizeof part, sizeof part) && part.p_type == PT_DYNAMIC)
             dynamic = base + part.p_vaddr;
     for (unsigned i = 0; dynamic != 0 && i < 256; i++) {
-        if (!loaded_copy(&entry, dynamic + i * sizeof entry, sizeof entry) ||
-            entry.d_tag == DT_NULL)
+        if (!os_peek(&entry, dynamic + i * sizeof entry, sizeof entry) || entry.d_tag == DT_NULL)
             return 0;
         if (entry.d_tag == DT_DEBUG)
-            return loaded_copy(&debug, entry.d_un.d_ptr, sizeof debug) ? (uintptr_t)debug.r_map : 0;
+            return os_peek(&debug, entry.d_un.d_ptr, sizeof debug) ? (uintptr_t)debug.r_map : 0;
     }
     return 0;
 }
@@ -112,7 +107,7 @@ static size_t path_put(char *path, uintptr_t from)
 {
     char first[2] = "";
     size_t used = 0;
-    loaded_copy(first, from, sizeof first);
+    os_peek(first, from, sizeof first);
     if (first[0] != '/')
         used = directory_put(path);
     if (first[0] == '.' && first[1] == '/')
@@ -129,26 +124,18 @@ size_t loaded_program(char *path)
     return file == 0 ? 0 : path_put(path, file);
 }
 
-void loaded_start(struct loaded *loaded)
-{
-    memset(loaded, 0, offsetof(struct loaded, path));
-    loaded->path[0] = '\0';
-    loaded->next = list_find();
-}
-
-/* Takes the object with its ELF header at `at`, if there is one. */
 static void object_enter(struct loaded *loaded, uintptr_t at)
 {
     ElfW(Ehdr) file;
     ElfW(Phdr) part;
-    if (!loaded_copy(&file, at, sizeof file) || memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (!os_peek(&file, at, sizeof file) || memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 ||
         file.e_phentsize != sizeof part)
         return;
     loaded->parts = at + file.e_phoff;
     loaded->parts_left = file.e_phnum < PARTS_MOST ? file.e_phnum : PARTS_MOST;
     loaded->base = at;
     for (unsigned i = 0; i < loaded->parts_left; i++)
-        if (loaded_copy(&part, loaded->parts + i * sizeof part, sizeof part) &&
+        if (os_peek(&part, loaded->parts + i * sizeof part, sizeof part) &&
             part.p_type == PT_LOAD) {
             loaded->base = at - (part.p_vaddr - part.p_offset);
             break;
@@ -160,7 +147,7 @@ static void list_next(struct loaded *loaded)
 {
     struct link_map link;
     if (loaded->next == 0 || loaded->count++ == OBJECTS_MOST ||
-        !loaded_copy(&link, loaded->next, sizeof link)) {
+        !os_peek(&link, loaded->next, sizeof link)) {
         loaded->stage++;
         return;
     }
@@ -201,7 +188,7 @@ bool loaded_next(struct loaded *loaded, struct loaded_part *found)
         while (loaded->parts_left == 0)
             if (!object_next(loaded))
                 return false;
-        bool there = loaded_copy(&part, loaded->parts, sizeof part);
+        bool there = os_peek(&part, loaded->parts, sizeof part);
         loaded->parts += sizeof part;
         loaded->parts_left--;
         if (!there || part.p_type != PT_LOAD || part.p_memsz == 0)

@@ -31,8 +31,6 @@ struct loaded_part {
 
 void loaded_start(struct loaded *loaded);
 bool loaded_next(struct loaded *loaded, struct loaded_part *part);
-/* Copies memory that may not be mapped; false if it is not. */
-bool loaded_copy(void *to, uintptr_t from, size_t size);
 
 /* The program's file, as it was started; remembers the working directory of the first call, which
  * should come early. `path` has LOADED_PATH bytes. Returns the length; 0: not known. */

@@ -107,7 +107,7 @@ static void object_read(struct object *object, uintptr_t base, const ElfW(Phdr) 
     *object = (struct object){.start = UINTPTR_MAX};
     for (size_t i = 0; i < count; i++) {
         ElfW(Phdr) part;
-        if (!loaded_copy(&part, (uintptr_t)&parts[i], sizeof part))
+        if (!os_peek(&part, (uintptr_t)&parts[i], sizeof part))
             return;
         uintptr_t start = base + part.p_vaddr, end = start + part.p_memsz;
         if (part.p_type == PT_LOAD && start < end) {

@@ -54,25 +54,6 @@ size_t os_page_size(void)
     return size;
 }
 
-bool os_readable(const void *at, size_t size)
-{
-    /* The kernel reads eight bytes before it rejects the first argument. */
-    enum { NONSENSE = -1, WORD = 8 };
-    uintptr_t first = (uintptr_t)at, last = first + size - WORD;
-    return arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)first, 0, WORD, 0, 0) == -EINVAL &&
-           (first == last ||
-            arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL);
-}
-
-bool os_word_is_set(const uint32_t *word)
-{
-    /* Requeues none of the waiting threads, if the word is 0: the kernel compares. Even programs
-     * that forbid themselves most system calls need this one for their locks. */
-    enum { NONE = 0, ZERO = 0 };
-    return arch_syscall(SYS_futex, (long)word, FUTEX_CMP_REQUEUE_PRIVATE, NONE, NONE, (long)word,
-                        ZERO) == -EAGAIN;
-}
-
 uintptr_t os_break(void)
 {
     return (uintptr_t)call3(SYS_brk, 0, 0, 0);

@@ -59,6 +59,8 @@ size_t os_resident(void *at, size_t size);
 
 /* Whether the bytes can be read. */
 bool os_readable(const void *at, size_t size);
+/* Copies memory that may not be mapped; false if it is not. May run in a signal handler. */
+bool os_peek(void *to, uintptr_t from, size_t size);
 /* Whether the word can be read and is not 0. Safe for any address, even if it is unmapped
  * meanwhile; needs no system call that a filter may deny. */
 bool os_word_is_set(const uint32_t *word);

@@ -5,6 +5,7 @@
  * the kernel's version, so it is tried from the newest way to plain copying.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -130,6 +131,39 @@ static enum os_moved move_one(void *from, void *to, size_t size)
     else /* no memory for the empty range: undo */
         move(to, from, size, 0);
     return stayed(to, size);
+}
+
+bool os_readable(const void *at, size_t size)
+{
+    /* The kernel reads eight bytes before it rejects the first argument. */
+    enum { NONSENSE = -1, WORD = 8 };
+    uintptr_t first = (uintptr_t)at, last = first + size - WORD;
+    return arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)first, 0, WORD, 0, 0) == -EINVAL &&
+           (first == last ||
+            arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL);
+}
+
+bool os_word_is_set(const uint32_t *word)
+{
+    /* Requeues none of the waiting threads, if the word is 0: the kernel compares. Even programs
+     * that forbid themselves most system calls need this one for their locks. */
+    enum { NONE = 0, ZERO = 0 };
+    return arch_syscall(SYS_futex, (long)word, FUTEX_CMP_REQUEUE_PRIVATE, NONE, NONE, (long)word,
+                        ZERO) == -EAGAIN;
+}
+
+FOREIGN bool os_peek(void *to, uintptr_t from, size_t size)
+{
+    enum { WORD = 8 };
+    if (from == 0 || from + size < from)
+        return false;
+    for (uintptr_t page = os_page_size(), at = from; at < from + size;
+         at = (at & ~(page - 1)) + page)
+        if (!os_readable((const void *)(at & ~(uintptr_t)(WORD - 1)), WORD))
+            return false;
+    for (size_t i = 0; i < size; i++)
+        ((char *)to)[i] = ((const volatile char *)from)[i];
+    return true;
 }
 
 enum { PIECES_MOST = 16 };

@@ -10,10 +10,10 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/file/recorder_file.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/recorder_file.h"
 #include "lib/api/cold.h"
 #include "lib/api/init.h"
 #include "lib/cpu/cpu.h"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sink.h"
+#include "base/file/sink.h"
 #include "lib/dump/dump.h"
 
 /* The styles of memoir, jemalloc and gperftools, set up at start and changed by their faces. */

@@ -12,10 +12,10 @@
 
 #include "base/arch.h"
 #include "base/config.h"
-#include "base/crc.h"
-#include "base/format.h"
+#include "base/file/crc.h"
+#include "base/file/format.h"
+#include "base/file/recorder_file.h"
 #include "base/os.h"
-#include "base/recorder_file.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture_leaks.h"
 #include "lib/dump/capture_record.h"

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/maps.h"
-#include "base/sink.h"
+#include "base/file/maps.h"
+#include "base/file/sink.h"
 
 struct account;
 struct account_sum;
@@ -49,8 +49,8 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
 int capture_mark(struct capture *capture, const char *name, const struct account_sum *total);
 int capture_end(struct capture *capture);
 
-/* For the log of a recorder file (base/recorder_file.h), which has no head: begins; what is mapped
- * now, if that changed, after how many nodes there are. 0 or an errno value. */
+/* For the log of a recorder file (base/file/recorder_file.h), which has no head: begins; what is
+ * mapped now, if that changed, after how many nodes there are. 0 or an errno value. */
 int capture_log_begin(struct capture *capture, struct sink *sink);
 int capture_log_maps(struct capture *capture);
 

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "base/crc.h"
-#include "base/format.h"
-#include "base/proto.h"
+#include "base/file/crc.h"
+#include "base/file/format.h"
+#include "base/file/proto.h"
 #include "lib/dump/capture.h"
 #include "lib/heap/observer.h"
 

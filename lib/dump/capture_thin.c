@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/format.h"
+#include "base/file/format.h"
+#include "base/file/proto.h"
+#include "base/file/sink.h"
 #include "base/os.h"
-#include "base/proto.h"
-#include "base/sink.h"
 #include "lib/dump/capture.h"
 #include "lib/dump/capture_record.h"
 #include "lib/heap/observer.h"

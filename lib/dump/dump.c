@@ -15,11 +15,11 @@
 
 #include "base/compiler.h"
 #include "base/confine.h"
+#include "base/file/sink.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/sink.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture_file.h"
 #include "lib/dump/dump_file.h"

@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
+#include "base/file/sink.h"
 #include "base/os.h"
-#include "base/sink.h"
 #include "lib/dump/dump_file.h"
 #include "lib/dump/dump_lock.h"
 #include "lib/dump/format_parts.h"

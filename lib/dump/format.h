@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/sink.h"
+#include "base/file/sink.h"
 
 enum format_kind {
     FORMAT_CAPTURE,    /* ours: docs/FORMATS.md */

@@ -7,7 +7,7 @@
 #include "lib/dump/format_parts.h"
 
 #include "base/compiler.h"
-#include "base/maps.h"
+#include "base/file/maps.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/watch/watch.h"

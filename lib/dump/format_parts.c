@@ -2,7 +2,7 @@
 /* See lib/dump/format_parts.h. */
 #include "lib/dump/format_parts.h"
 
-#include "base/maps.h"
+#include "base/file/maps.h"
 #include "base/print.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"

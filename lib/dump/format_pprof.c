@@ -10,11 +10,11 @@
 #include <sys/auxv.h>
 
 #include "base/compiler.h"
-#include "base/gzip.h"
-#include "base/maps.h"
+#include "base/file/gzip.h"
+#include "base/file/maps.h"
+#include "base/file/proto.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/proto.h"
 #include "lib/cpu/cpu.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"

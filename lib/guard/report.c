@@ -12,12 +12,12 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/confine.h"
+#include "base/file/maps.h"
+#include "base/file/sink.h"
 #include "base/lock.h"
-#include "base/maps.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/sink.h"
 #include "lib/guard/cells.h"
 #include "lib/guard/debug_words.h"
 #include "lib/watch/watch.h"
@@ -75,8 +75,8 @@ static void headline(struct print *out, const struct guard_report *report);
 static void name_print(struct print *out, uintptr_t pc);
 
 static const char *const error_words[GUARD_ERRORS] = {
-    "overflow",       "underflow",     "use-after-free",  "wild-access",
-    "damaged-bounds", "double-free",   "call-after-free", "interior-free",
+    "overflow",       "underflow",       "use-after-free",  "wild-access",
+    "damaged-bounds", "double-free",     "call-after-free", "interior-free",
     "invalid-free",   "mixed-functions", "wrong-size",      "use-after-free",
 };
 
@@ -134,8 +134,8 @@ static void stacks_gather(const struct guard_report *report)
     const struct walk *now = report->now;
     bool access = report->error <= GUARD_WILD;
     memset(stacks, 0, sizeof stacks);
-    stacks[0] = (struct stack){.what = access ? "accessed" : "found", .known = true,
-                               .thread = report->thread};
+    stacks[0] = (struct stack){
+        .what = access ? "accessed" : "found", .known = true, .thread = report->thread};
     unsigned frames = now == NULL ? 0 : now->count < FRAMES ? now->count : FRAMES;
     for (unsigned i = 0; i < frames; i++)
         stacks[0].frames[i] = (struct frame){now->pcs[now->count - 1 - i], 0};
@@ -177,8 +177,8 @@ static void modules_gather(void)
             !module_used(&map))
             continue;
         struct module *module = &modules[modules_count++];
-        *module = (struct module){map.start, map.end, map.offset, (uint32_t)names_used, {0},
-                                  (uint8_t)length};
+        *module = (struct module){map.start, map.end,        map.offset, (uint32_t)names_used,
+                                  {0},       (uint8_t)length};
         memcpy(module->id, id, length);
         memcpy(names + names_used, map.path, path);
         names_used += path;
@@ -338,11 +338,11 @@ static void headline(struct print *out, const struct guard_report *report)
         print_format(out, " block of %zu bytes at %p", size, (void *)start);
         return;
     case GUARD_DAMAGE:
-        print_format(out, "memoir: guard: %s: %p was written to, %zu bytes %s",
-                     report->address < start ? "underflow" : "overflow", address,
-                     (size_t)(report->address < start ? start - report->address
-                                                      : report->address - end),
-                     report->address < start ? "before the start" : "behind the end");
+        print_format(
+            out, "memoir: guard: %s: %p was written to, %zu bytes %s",
+            report->address < start ? "underflow" : "overflow", address,
+            (size_t)(report->address < start ? start - report->address : report->address - end),
+            report->address < start ? "before the start" : "behind the end");
         break;
     case GUARD_DOUBLE_FREE:
         print_format(out, "memoir: double free of %p (block of %zu bytes): it is free already",
@@ -428,10 +428,13 @@ static void json_write(struct sink *sink, const struct guard_report *report, con
     json_string(sink, program);
     sink_format(sink, ",\"pid\":%d,\"error\":\"%s\",\"access\":\"%s\",\"address\":\"0x%lx\"",
                 (int)os_pid(), error_words[report->error],
-                report->wrote > 0 ? "write" : report->wrote == 0 ? "read" : "",
+                report->wrote > 0    ? "write"
+                : report->wrote == 0 ? "read"
+                                     : "",
                 (unsigned long)report->address);
     if (report->cell != NULL)
-        sink_format(sink, ",\"block\":{\"start\":\"0x%lx\",\"size\":%lu,\"state\":\"%s\","
+        sink_format(sink,
+                    ",\"block\":{\"start\":\"0x%lx\",\"size\":%lu,\"state\":\"%s\","
                     "\"by\":\"%s\"}",
                     (unsigned long)report->cell->start, (unsigned long)report->cell->size,
                     report->cell->state == CELL_FREED ? "freed" : "live",

@@ -3,7 +3,7 @@
 #include "lib/heap/block.h"
 
 #include "base/config.h"
-#include "base/sink.h"
+#include "base/file/sink.h"
 #include "lib/heap/block_log.h"
 #include "lib/heap/recent.h"
 #include "lib/heap/recorder.h"

@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/file/sink.h"
 #include "base/lock.h"
 #include "base/os.h"
-#include "base/sink.h"
 #include "lib/heap/threads.h"
 #include "lib/watch/watch.h"
 

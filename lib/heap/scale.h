@@ -3,7 +3,7 @@
  * From recorded blocks to numbers that add up. The allocator's counters know exactly how many
  * blocks and bytes of each class were allocated, are live, and were live at the peak. A sampled
  * profile knows roughly which sites they belong to. The sites are fitted to the counters class by
- * class, by the rule of base/fit.h.
+ * class, by the rule of base/file/fit.h.
  *
  * The remainder, where a class has no record or only records with weight 1, is a row of its own:
  * *not sampled*. If recording did not cover the whole run, a counter includes blocks that no record
@@ -16,7 +16,7 @@
 #ifndef HEAP_SCALE_H
 #define HEAP_SCALE_H
 
-#include "base/fit.h"
+#include "base/file/fit.h"
 #include "lib/heap/site_row.h"
 #include "lib/heap/totals.h"
 

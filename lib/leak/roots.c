@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/maps.h"
+#include "base/file/maps.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/leak/declared.h"

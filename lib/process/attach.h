@@ -16,7 +16,7 @@
 
 #include "base/attach.h"
 #include "base/compiler.h"
-#include "base/sink.h"
+#include "base/file/sink.h"
 
 /* Written by clients, from outside. */
 extern HIDDEN uint32_t attach_bell;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/maps.h"
+#include "base/file/maps.h"
 #include "base/os.h"
 
 enum { SYMBOLS_AT_ONCE = 128, SECTIONS_MAX = 4096, SEGMENTS_MAX = 64 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/loaded.h"
-#include "base/maps.h"
+#include "base/file/maps.h"
+#include "base/os.h"
 
 /* Loaded objects that are compared, in static memory; bytes of notes: a build id has 36. */
 enum { LOADED_MOST = 1024, NOTES_MOST = 1024 };
@@ -54,7 +54,7 @@ static void id_read(uintptr_t at, size_t size, struct unloaded *object)
 {
     uint8_t notes[NOTES_MOST], id[MAPS_ID_MOST];
     size = size < sizeof notes ? size : sizeof notes;
-    if (!loaded_copy(notes, at, size))
+    if (!os_peek(notes, at, size))
         return;
     unsigned length = maps_note_id(notes, size, id);
     if (length <= UNLOADED_ID) {
@@ -70,7 +70,7 @@ static void object_read(const struct dl_phdr_info *info, struct unloaded *object
     object->start = UINTPTR_MAX;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         ElfW(Phdr) part;
-        if (!loaded_copy(&part, (uintptr_t)&info->dlpi_phdr[i], sizeof part))
+        if (!os_peek(&part, (uintptr_t)&info->dlpi_phdr[i], sizeof part))
             break;
         uintptr_t start = info->dlpi_addr + part.p_vaddr, end = start + part.p_memsz;
         if (part.p_type == PT_LOAD && start < end) {

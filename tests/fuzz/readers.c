@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc.h"
+#include "base/file/crc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 # The protocol, a line in and text out: what each verb answers, and what it does.
 . "$(dirname "$0")/common.sh"
 build -DMEMOIR_VERSION='"1.2.3"' "$root/tests/programs/control_verbs.c" \
-    "$root"/base/*.c $(find "$root/lib" -name "*.c") \
+    $(find "$root/base" "$root/lib" -name "*.c") \
     -o "$place/control_verbs"
 cd "$place" || exit 2
 expect 0 ./control_verbs 2>"$place/said"

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/readers.sh"
 need python3 nm readelf
 
-build -DMEMOIR_VERSION='"test"' "$root/tests/programs/profile_formats.c" "$root"/base/*.c \
+build -DMEMOIR_VERSION='"test"' "$root/tests/programs/profile_formats.c" "$root"/base/*.c "$root"/base/file/*.c \
     "$root"/lib/dump/format*.c "$root/lib/dump/capture.c" "$root/lib/dump/capture_cpu.c" \
     "$root/lib/dump/capture_record.c" "$root/lib/heap/sampler.c" "$root/lib/heap/scale.c" "$root/lib/watch/unloaded.c" \
     -o "$place/heap"

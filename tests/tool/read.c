@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #include "base/compiler.h"
-#include "base/proto.h"
+#include "base/file/proto.h"
 
 static struct profile profile;
 static struct read_error error;

@@ -12,8 +12,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-#include "base/crc.h"
-#include "base/proto.h"
+#include "base/file/crc.h"
+#include "base/file/proto.h"
 #include "tests/unit/unit.h"
 
 enum { FILE_MAX = 1 << 16, SNAPSHOTS = 40 };

@@ -10,7 +10,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "base/crc.h"
+#include "base/file/crc.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 #include "lib/heap/threads.h"

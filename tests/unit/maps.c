@@ -4,7 +4,7 @@
  * are those that the program finds in itself; a thread sees the list when the first thread has
  * ended; long and odd names do no harm.
  */
-#include "base/maps.h"
+#include "base/file/maps.h"
 
 #include <assert.h>
 #include <elf.h>

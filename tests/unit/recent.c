@@ -6,8 +6,8 @@
  */
 #include "tests/unit/unit.h"
 
+#include "base/file/sink.h"
 #include "base/lock.h"
-#include "base/sink.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"

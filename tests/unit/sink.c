@@ -3,7 +3,7 @@
  * Sinks with buffers of every size give the same bytes; the first failure stays. Numbers and
  * messages on the wire, checksums and stored gzip against known bytes.
  */
-#include "base/sink.h"
+#include "base/file/sink.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/crc.h"
-#include "base/gzip.h"
-#include "base/proto.h"
+#include "base/file/crc.h"
+#include "base/file/gzip.h"
+#include "base/file/proto.h"
 
 static char got[300000];
 static size_t got_length;

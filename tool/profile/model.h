@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/format.h"
+#include "base/file/format.h"
 #include "tool/memory/memory.h"
 
 enum { PROFILE_TYPES_MAX = 24, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/crc.h"
+#include "base/file/crc.h"
 #include "tool/memory/memory.h"
 
 enum { CACHE_VERSION = 4, FILE_MAX = 1 << 28, ALL_MAX = 1 << 29 };

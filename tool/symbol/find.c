@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/crc.h"
+#include "base/file/crc.h"
 #include "tool/symbol/debuginfod.h"
 #include "tool/symbol/elf/elf.h"
 #include "tool/symbol/module.h"

@@ -12,12 +12,12 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/file/recorder_file.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/print.h"
-#include "base/recorder_file.h"
 #include "lib/api/api.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"

@@ -13,10 +13,10 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/file/recorder_file.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/recorder_file.h"
 #include "lib/api/api.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/file/sink.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/sink.h"
 #include "lib/api/api.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/jemalloc/jemalloc.h"

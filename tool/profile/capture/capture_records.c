@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "base/crc.h"
-#include "base/proto.h"
+#include "base/file/crc.h"
+#include "base/file/proto.h"
 #include "tool/profile/profile.h"
 
 enum { FIRST_NODE = 2, ID_MAX = 64 };
@@ -40,7 +40,7 @@ struct reader {
 
 static const char too_large[] = "a thread's number is too large";
 
-/* Eight bytes at a time, with tables: base/crc.h is small, and captures are long. */
+/* Eight bytes at a time, with tables: base/file/crc.h is small, and captures are long. */
 struct checksums {
     uint32_t tables[8][256];
 };

@@ -2,8 +2,8 @@
 /*
  * See tool/profile/capture/reconcile.h. Every size has sums of what its rows stand for and what was
  * counted; rows find theirs by bisection. Whether a size was counted in blocks, in bytes or in both
- * decides which fit its rows get. The arithmetic that keeps sums whole is that of base/fit.h, which
- * the library uses for its own dumps.
+ * decides which fit its rows get. The arithmetic that keeps sums whole is that of base/file/fit.h,
+ * which the library uses for its own dumps.
  */
 #include "tool/profile/capture/reconcile.h"
 

@@ -2,8 +2,8 @@
 /*
  * Scales what was sampled to what was counted. A snapshot has exact counters for each size of block
  * (docs/FORMATS.md, record 13) and rows that stand for a sample. For each size the rows are fitted
- * to the counters by the rule of base/fit.h, blocks and bytes apart where the size is none (large
- * blocks).
+ * to the counters by the rule of base/file/fit.h, blocks and bytes apart where the size is none
+ * (large blocks).
  *
  * What no row can stand for (no block of that size was sampled, or sampling was off for a time) is
  * left to the caller, which makes a sample named PROFILE_NOT_SAMPLED. Samples then add up to exact
@@ -15,7 +15,7 @@
 #ifndef PROFILE_CAPTURE_RECONCILE_H
 #define PROFILE_CAPTURE_RECONCILE_H
 
-#include "base/fit.h"
+#include "base/file/fit.h"
 #include "tool/profile/capture/capture_records.h"
 
 enum { RECONCILE_CLASSES_MAX = 128, RECONCILE_SIZE_MAX = 32768, RECONCILE_GRANULE = 16 };

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/crc.h"
-#include "base/proto.h"
+#include "base/file/crc.h"
+#include "base/file/proto.h"
 #include "tool/memory/memory.h"
 #include "tool/profile/capture/recorder_numbers.h"
 

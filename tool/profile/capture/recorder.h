@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recorder files (base/recorder_file.h, docs/FORMATS.md): what a process knew at its last moment,
- * made into a capture. Nothing in the bytes is believed: they may be those of a process that was
- * killed inside any store, or still runs, or never were a recorder file.
+ * Recorder files (base/file/recorder_file.h, docs/FORMATS.md): what a process knew at its last
+ * moment, made into a capture. Nothing in the bytes is believed: they may be those of a process
+ * that was killed inside any store, or still runs, or never were a recorder file.
  */
 #ifndef PROFILE_CAPTURE_RECORDER_H
 #define PROFILE_CAPTURE_RECORDER_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/recorder_file.h"
+#include "base/file/recorder_file.h"
 
 struct recorder_about {
     uint32_t pid;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/crc.h"
+#include "base/file/crc.h"
 #include "tool/profile/capture/capture_records.h"
 #include "tool/profile/capture/recorder_numbers.h"
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/proto.h"
+#include "base/file/proto.h"
 
 enum { WIRE_NUMBER = 0, WIRE_EIGHT = 1, WIRE_BYTES = 2, WIRE_FOUR = 5 };
 

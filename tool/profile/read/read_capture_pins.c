@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/format.h"
-#include "base/proto.h"
+#include "base/file/format.h"
+#include "base/file/proto.h"
 #include "tool/profile/read/read_capture.h"
 
 enum { SPARSE_FILLS = 5 }; /* of PROFILE_FILLS: up to a quarter full */

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/proto.h"
+#include "base/file/proto.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"

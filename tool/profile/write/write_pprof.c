@@ -14,7 +14,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/proto.h"
+#include "base/file/proto.h"
 #include "tool/profile/write/line.h"
 
 enum {

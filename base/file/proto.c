@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/proto.h. */
-#include "base/proto.h"
+/* See base/file/proto.h. */
+#include "base/file/proto.h"
 
 #include <string.h>
 

@@ -4,13 +4,13 @@
  * would cost the profiled program time. Bytes written to `gzip.sink` go to the sink behind it. No
  * allocation; may run in a signal handler.
  */
-#ifndef BASE_GZIP_H
-#define BASE_GZIP_H
+#ifndef FILE_GZIP_H
+#define FILE_GZIP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sink.h"
+#include "base/file/sink.h"
 
 struct gzip {
     struct sink sink; /* write here */

@@ -6,8 +6,8 @@
  * A capture is a head and then records, each with a checksum, only ever appended to: if the program
  * is killed, all records but the last are whole, and a reader stops there.
  */
-#ifndef BASE_FORMAT_H
-#define BASE_FORMAT_H
+#ifndef FILE_FORMAT_H
+#define FILE_FORMAT_H
 
 #include <stdint.h>
 

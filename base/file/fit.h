@@ -24,8 +24,8 @@
  * Use: set it to zero, `fit_add` for each row, `fit_solve`, then `fit_give` for each row and
  * `fit_rest`.
  */
-#ifndef BASE_FIT_H
-#define BASE_FIT_H
+#ifndef FILE_FIT_H
+#define FILE_FIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

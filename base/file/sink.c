@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/sink.h. May run in a signal handler. */
-#include "base/sink.h"
+/* See base/file/sink.h. May run in a signal handler. */
+#include "base/file/sink.h"
 
 #include <errno.h>
 #include <stdarg.h>

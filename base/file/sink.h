@@ -4,8 +4,8 @@
  * a function. The first failure is kept and everything after it is dropped, so writers need not
  * look at every step. No allocation; may run in a signal handler.
  */
-#ifndef BASE_SINK_H
-#define BASE_SINK_H
+#ifndef FILE_SINK_H
+#define FILE_SINK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/crc.h. Half a byte at a time: a table that is one cache line, and fast enough. */
-#include "base/crc.h"
+/* See base/file/crc.h. Half a byte at a time: a table that is one cache line, and fast enough. */
+#include "base/file/crc.h"
 
 /* What the polynomial 0xedb88320 makes of each of the sixteen. */
 static const uint32_t remainders[16] = {

@@ -15,15 +15,15 @@
  *
  * A struct maps is 9 KiB: a stack is room enough for it.
  */
-#ifndef BASE_MAPS_H
-#define BASE_MAPS_H
+#ifndef FILE_MAPS_H
+#define FILE_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file/sink.h"
 #include "base/loaded.h"
-#include "base/sink.h"
 
 enum { MAPS_ID_MOST = 64 }; /* bytes of a build id */
 

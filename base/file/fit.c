@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See base/fit.h. `fit_solve` works in three steps: the four cells of the counters are found from
- * their three sums and the proportions of the sample (`both_of`); the targets become whole numbers;
- * and each cell gets the factors by which rows are multiplied. `fit_give` then only multiplies,
- * rounds, and carries the rounding difference on to the next row.
+ * See base/file/fit.h. `fit_solve` works in three steps: the four cells of the counters are found
+ * from their three sums and the proportions of the sample (`both_of`); the targets become whole
+ * numbers; and each cell gets the factors by which rows are multiplied. `fit_give` then only
+ * multiplies, rounds, and carries the rounding difference on to the next row.
  */
-#include "base/fit.h"
+#include "base/file/fit.h"
 
 /* Sums of cells. */
 struct margins {

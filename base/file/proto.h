@@ -9,14 +9,14 @@
  *     proto_number(&message, 1, id);
  *     proto_send(&message, sink, 4);
  */
-#ifndef BASE_PROTO_H
-#define BASE_PROTO_H
+#ifndef FILE_PROTO_H
+#define FILE_PROTO_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sink.h"
+#include "base/file/sink.h"
 
 enum { VARINT_MOST = 10 }; /* bytes of a number */
 

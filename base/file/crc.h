@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CRC-32 as in gzip, zip and Ethernet. Start with 0 and pass each result to the next call. */
-#ifndef BASE_CRC_H
-#define BASE_CRC_H
+#ifndef FILE_CRC_H
+#define FILE_CRC_H
 
 #include <stddef.h>
 #include <stdint.h>

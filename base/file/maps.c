@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See base/maps.h. The file is read in pieces of a few KiB, and a line is parsed where it lies. A
- * build id is taken from the ELF header that the file's first mapping begins with: read by the
- * kernel (/proc/self/mem), else from our own memory after a test, else from the file. The other
+ * See base/file/maps.h. The file is read in pieces of a few KiB, and a line is parsed where it
+ * lies. A build id is taken from the ELF header that the file's first mapping begins with: read by
+ * the kernel (/proc/self/mem), else from our own memory after a test, else from the file. The other
  * mappings of the file then have the same id.
  */
-#include "base/maps.h"
+#include "base/file/maps.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -191,7 +191,7 @@ static bool get(const struct source *source, uint64_t offset, void *bytes, size_
     ssize_t got;
     unsigned tries = 0;
     if (source->fd == DIRECT)
-        return loaded_copy(bytes, source->base + offset, size);
+        return os_peek(bytes, source->base + offset, size);
     do
         got = os_read_at(source->fd, bytes, size, source->base + offset);
     while (os_again(got, &tries));

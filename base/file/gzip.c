@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/gzip.h; RFC 1951 and 1952. */
-#include "base/gzip.h"
+/* See base/file/gzip.h; RFC 1951 and 1952. */
+#include "base/file/gzip.h"
 
-#include "base/crc.h"
+#include "base/file/crc.h"
 
 enum { BLOCK_MOST = 65535 };
 
