@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/watch/unloaded.h. Rows of `gone` are written once, before the count that shows them. */
+/*
+ * See lib/watch/unloaded.h. Rows of `gone` are written once, before the count that shows them.
+ *
+ * Reading an object's headers takes some system calls, under a lock of the loader that dlopen and
+ * pthread_create need, so only new objects are read. The loader counts what it has loaded and
+ * unloaded: while either count stands, no object has taken the place of another, and one at a place
+ * that is known is the one that was there.
+ */
 #include "lib/watch/unloaded.h"
 
 #include <elf.h>
@@ -13,13 +20,26 @@
 /* Loaded objects that are compared, in static memory; bytes of notes: a build id has 36. */
 enum { LOADED_MOST = 1024, NOTES_MOST = 1024 };
 
-static BULK struct unloaded loaded[LOADED_MOST];
+struct known {
+    struct unloaded object;
+    uintptr_t base, parts; /* what the loader says of its place */
+};
+
+static BULK struct known loaded[LOADED_MOST];
 static BULK bool seen[LOADED_MOST];
 static unsigned loaded_count;
+static unsigned long long adds, subs; /* the loader's counts at the last look; never both 0 */
 static BULK struct unloaded gone[UNLOADED_MOST];
 static unsigned gone_count;
 
-static int object_visit(struct dl_phdr_info *info, size_t size, void *unused);
+/* One pass over all objects. */
+struct look {
+    bool begun;
+    bool same;   /* nothing was loaded or unloaded since the last one */
+    bool places; /* an object at a known place is known */
+};
+
+static int object_visit(struct dl_phdr_info *info, size_t size, void *context);
 static void gone_add(const struct unloaded *object);
 
 void unloaded_look(void)
@@ -28,10 +48,11 @@ void unloaded_look(void)
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     memset(seen, 0, loaded_count * sizeof seen[0]);
-    dl_iterate_phdr(object_visit, NULL);
-    for (unsigned i = loaded_count; i-- > 0;)
+    struct look now = {0};
+    dl_iterate_phdr(object_visit, &now);
+    for (unsigned i = now.same ? 0 : loaded_count; i-- > 0;)
         if (!seen[i]) {
-            gone_add(&loaded[i]);
+            gone_add(&loaded[i].object);
             loaded[i] = loaded[--loaded_count];
             seen[i] = seen[loaded_count];
         }
@@ -90,22 +111,50 @@ static bool is_same(const struct unloaded *a, const struct unloaded *b)
            memcmp(a->id, b->id, a->id_length) == 0 && strcmp(a->name, b->name) == 0;
 }
 
-static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
+static void look_begin(struct look *look, const struct dl_phdr_info *info)
 {
+    bool added = info->dlpi_adds != adds, removed = info->dlpi_subs != subs;
+    *look = (struct look){.begun = true, .same = !added && !removed, .places = !added || !removed};
+    adds = info->dlpi_adds;
+    subs = info->dlpi_subs;
+}
+
+static unsigned place_find(const struct dl_phdr_info *info)
+{
+    unsigned at = 0;
+    while (at < loaded_count && (loaded[at].base != info->dlpi_addr ||
+                                 loaded[at].parts != (uintptr_t)info->dlpi_phdr))
+        at++;
+    return at;
+}
+
+static int object_visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct look *look = context;
     struct unloaded object;
     (void)size;
-    (void)unused;
-    object_read(info, &object);
-    if (object.start >= object.end || object.name[0] == '\0') /* the program itself, and the
-                                                                 kernel's vdso */
-        return 0;
-    unsigned at = 0;
-    while (at < loaded_count && !is_same(&loaded[at], &object))
-        at++;
-    if (at == loaded_count && at < LOADED_MOST)
-        loaded[loaded_count++] = object;
-    if (at < LOADED_MOST)
+    if (!look->begun)
+        look_begin(look, info);
+    if (look->same)
+        return 1;
+    if (info->dlpi_name == NULL || strchr(info->dlpi_name, '/') == NULL)
+        return 0; /* the program itself, and the kernel's vdso */
+    unsigned at = look->places ? place_find(info) : loaded_count;
+    if (at < loaded_count) {
         seen[at] = true;
+        return 0;
+    }
+    object_read(info, &object);
+    if (object.start >= object.end || object.name[0] == '\0')
+        return 0;
+    at = 0;
+    while (at < loaded_count && !is_same(&loaded[at].object, &object))
+        at++;
+    if (at < LOADED_MOST) {
+        loaded[at] = (struct known){object, info->dlpi_addr, (uintptr_t)info->dlpi_phdr};
+        loaded_count += at == loaded_count;
+        seen[at] = true;
+    }
     return 0;
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/watch/unwind.h. A step from a frame to its caller needs the rule for the frame's code. A
- * cache of rules makes that one load: the table's index is some bits of the address, so that code
- * of one page has its rules in one page; a word holds all other bits (so that the whole is
- * compared) and the rule, and is complete in itself, so that no lock is needed. The second place
- * for a rule is half the table away.
+ * See lib/watch/unwind.h. A step from a frame to its caller needs the rule for the frame's code
+ * (lib/watch/rules.h).
  *
  * Memory is read only above the frame's stack pointer and only where it is known to be readable.
  * For the thread's own stack, which stays as long as the thread, that is remembered from one walk
@@ -15,7 +12,7 @@
  * every word that led from one frame to the next is compared with what it was; then the walk needs
  * to come from the leaf only to the first frame in that part whose registers are the same. That is
  * all a walk would have read there, so the result is what it would have been; but rules may change
- * when code is unloaded, hence the generation.
+ * when code is unloaded, hence `rules_generation`.
  */
 #include "lib/watch/unwind.h"
 
@@ -28,20 +25,13 @@
 #include "base/object.h"
 #include "base/os.h"
 #include "lib/watch/code.h"
+#include "lib/watch/rules.h"
 
-/* The cache of rules: 32,768 entries of 8 bytes, of which programs touch the pages that they need.
- * An index leaves out the low bits, as few return addresses are within 8 bytes of each other. */
-enum { LOW_BITS = 3, INDEX_BITS = 15, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2 };
 /* A step_far walks again from the start: ROWS_MOST bounds how often a walk does that, OWN_MOST is
  * the number of our own frames that may come on top. */
 enum { ROWS_MOST = 16, OWN_MOST = 64 };
-enum {
-    ROOM = 4096
-}; /* bytes of stack, from the caller of malloc down, that the longest walk
-                         needs */
-
-static BULK uint64_t rules[ENTRIES];
-static uint32_t generation = 1;
+/* Bytes of stack, from the caller of malloc down, that the longest walk needs. */
+enum { ROOM = 4096 };
 
 /*
  * An element of walk->slots:   | slot, in words: 16 bits | stack pointer: 45 bits | flags: 3 bits |
@@ -78,82 +68,10 @@ struct place {
     bool met;
 };
 
-/* ---- rules ---------------------------------------------------------------------------- */
-
-/* The rules for code without tables: the frame pointer register is taken for a frame pointer. */
-enum {
-    GUESS = CFI_RULE(ARCH_PUSHES_RETURN ? CFI_FP : CFI_GUESS, 16, 16),
-    EXACT = CFI_RULE(0, 0, 8), /* with CFI_END and CFI_SIGNAL: see lib/watch/code.h */
-    SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 8),
-    START = CFI_RULE(CFI_END, 0, 8), /* no call led to it: it is the first frame of its thread */
-};
-
-/* `lasting`: the address is in a loaded object, so the rule may be cached. */
-static uint32_t rule_find(uintptr_t pc, bool *lasting)
-{
-    struct code code;
-    code_find(pc, false, &code);
-    *lasting = code.object;
-    if (code.signal)
-        return SIGNAL;
-    if (code.at == pc)
-        return START;
-    return code.known ? cfi_rule(&code.row, code.at) : GUESS;
-}
-
-/* Written so that the compiler needs one shift less. */
-INLINE uint64_t *rule_at(uintptr_t pc)
-{
-    uintptr_t mask = (uintptr_t)(ENTRIES - 1) << LOW_BITS;
-    return (uint64_t *)((char *)rules + (pc & mask) * (sizeof rules[0] >> LOW_BITS));
-}
-
-/* The address without the bits of the index, except its top bit: a rule may be in either of its two
- * places. */
-INLINE uint64_t rule_tag(uintptr_t pc)
-{
-    uint64_t low = ((uint64_t)1 << LOW_BITS) - 1;
-    return pc >> (INDEX_BITS - 1 + LOW_BITS) << LOW_BITS | (pc & low);
-}
-
-static NOINLINE uint64_t rule_learn(uintptr_t pc)
-{
-    uint64_t *first = rule_at(pc), *other = rules + ((size_t)(first - rules) ^ OTHER);
-    uint64_t tag = rule_tag(pc);
-    if (pc >> ARCH_PC_BITS != 0 || tag >> LOW_BITS == 0)
-        return CFI_NONE;
-    uint32_t before = load_acquire(&generation);
-    uint64_t word = load_relaxed(other);
-    if (word >> CFI_BITS != tag) {
-        bool lasting;
-        word = tag << CFI_BITS | rule_find(pc, &lasting);
-        if (!lasting)
-            return word;
-    }
-    store_relaxed(other, load_relaxed(first));
-    store_relaxed(first, word);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (load_relaxed(&generation) != before) {
-        store_relaxed(first, 0);
-        store_relaxed(other, 0);
-    }
-    return word;
-}
-
-/* A rule, and bits of the address above it. Cost: one load. */
-INLINE uint64_t rule_of(uintptr_t pc)
-{
-    uint64_t word = load_relaxed(rule_at(pc));
-    return likely(word >> CFI_BITS == rule_tag(pc)) ? word : rule_learn(pc);
-}
-
 void unwind_forget(void)
 {
-    __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
     cfi_forget();
-    for (size_t i = 0; i < ENTRIES; i++)
-        if (load_relaxed(&rules[i]) != 0) /* an untouched page of the cache stays untouched */
-            store_relaxed(&rules[i], 0);
+    rules_forget();
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -333,7 +251,7 @@ static NOINLINE bool step_other(struct place *place, uint64_t rule)
     place->end = END_UNSURE;
     switch (CFI_KIND(rule)) {
     case CFI_END:
-        if (place->pc == place->interrupted && (rule & EXACT)) {
+        if (place->pc == place->interrupted && (rule & RULE_EXACT)) {
             done = step_far(place);
             break;
         }
@@ -468,7 +386,7 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
             if (unlikely(CFI_KIND(rule) != CFI_FP)) {
                 place->pc = pc, place->sp = sp, place->fp = fp;
                 bool special = CFI_KIND(rule) == CFI_END || CFI_KIND(rule) == CFI_SIGNAL;
-                if (special && (rule & EXACT) && pc != place->interrupted)
+                if (special && (rule & RULE_EXACT) && pc != place->interrupted)
                     record_exact(walk, at, pc);
                 if (pc == 0 || !step_other(place, rule))
                     break;
@@ -556,7 +474,7 @@ static void place_set(struct place *place, const struct caller *from)
 INLINE void walk_from(struct walk *walk, const struct caller *from, bool interrupted, unsigned most)
 {
     struct place place;
-    uint32_t now = load_acquire(&generation);
+    uint32_t now = load_acquire(&rules_generation);
     place_set(&place, from);
     if (interrupted)
         place.interrupted = from->pc;

@@ -20,7 +20,7 @@ void call(void (*what)(void))
 }
 END
 build -O2 -fPIC -shared library.c -o library.so
-for file in lib/watch/unwind lib/watch/own_stack lib/watch/code base/call base/cfi base/cfi_expression \
+for file in lib/watch/unwind lib/watch/rules lib/watch/own_stack lib/watch/code base/call base/cfi base/cfi_expression \
     base/object base/loaded base/os base/os_memory base/confine base/alternate; do
     build -O2 -c "$root/$file.c" -o "$(basename $file).o"
 done
