@@ -205,11 +205,9 @@ try() { # NAME COMPILER PACKER FLAGS...
 
 tried=
 try gcc4 "$CXX" dwp -O2 -gdwarf-4
-try gcc4llvm "$CXX" llvm-dwp -O2 -gdwarf-4
 try gcc5 "$CXX" python3 -O2 -gdwarf-5
 try gccsections "$CXX" python3 -O1 -gdwarf-5 -ffunction-sections
 try gcctypes "$CXX" dwp -O2 -gdwarf-4 -fdebug-types-section
-try clang4 clang++ dwp -O2 -gdwarf-4
 try clang5 clang++ llvm-dwp -O2 -gdwarf-5
 try clangtypes clang++ llvm-dwp -O2 -gdwarf-5 -fdebug-types-section
 [ -n "$tried" ] || fail "nothing was tried"

@@ -3,5 +3,5 @@
 # timeout=900
 # Real programs say and do the same with every block guarded: the tests of these programs, in this mode.
 . "$(dirname "$0")/common.sh"
-real_programs guard:full git perl sqlite3 shell_and_coreutils
+real_programs guard:full sqlite3 shell_and_coreutils # all of them: ./dev soak programs
 finish

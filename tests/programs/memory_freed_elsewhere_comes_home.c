@@ -7,7 +7,7 @@
 #include "tests/programs/memory.h"
 #include "tests/programs/work.h"
 
-enum { QUEUE = 1024, ROUNDS = 600000, RING = 4, IN_FLIGHT = 200, ORPHANS = 20000, GROWTH_MIB = 24 };
+enum { QUEUE = 1024, ROUNDS = 200000, RING = 4, IN_FLIGHT = 200, ORPHANS = 20000, GROWTH_MIB = 24 };
 
 struct queue {
     void *_Atomic slots[QUEUE];

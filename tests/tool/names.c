@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* one-thread */
 /*
  * Names of functions become shorter inside of their arguments, and keep the function: templates,
  * operators whose names are brackets, anonymous namespaces, lambdas, conversions, expressions that

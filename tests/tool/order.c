@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* one-thread */
 /*
  * Stacks in order: each way of sorting (all at once, frame by frame, whole stacks) gives what a
  * plain comparison gives, and the number of frames that neighbours share is right.

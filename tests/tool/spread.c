@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* one-thread */
 /*
  * Error bars of sites are 95 % bars: 200 random mixes of 4 to 16 sites with 1 to 3 sizes each,
  * small and large, some of which several sites share, are sampled 6 times each, scaled to exact

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* one-thread */
 /*
  * Error bars are 95 % bars for what real programs hold: the live blocks of python3, perl and
  * cc1plus at one moment, by site and size, as recordings of every block had them. Sizes of one site

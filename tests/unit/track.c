@@ -158,7 +158,7 @@ static void *random_events_elsewhere(void *random)
 {
     if (unit_random(random) % 4 != 0)
         record_every_block();
-    random_events(random, 2000);
+    random_events(random, unit_times(2000));
     track_thread_end();
     if (heap_self != NULL)
         heap_end(heap_self);
