@@ -115,6 +115,8 @@ static void list_remove(struct central *central, struct span *span)
         span_at(span->next)->prev = span->prev;
 }
 
+static uint64_t spans_made;
+
 /* A fresh span, cut into blocks, all of them free. The first ones of a list are short, so that a
  * program that uses a little of every class stays small. */
 static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32_t spans)
@@ -152,7 +154,13 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     if (unlikely(harden_on))
         tail_span(span);
     store_release(&span->state, SPAN_BLOCKS);
+    __atomic_fetch_add(&spans_made, 1, __ATOMIC_RELAXED);
     return span;
+}
+
+uint64_t central_spans_made(void)
+{
+    return load_relaxed(&spans_made);
 }
 
 /* The state goes first: a child of a fork in between must not find a span whose table of records is

@@ -28,8 +28,8 @@ struct central {
     uint32_t made;                 /* and those that were ever made */
     size_t out;                    /* blocks that are not here: in bins or with the program */
     size_t here;                   /* free blocks in the spans, */
-    size_t fresh;    /* and those of them that lie beyond what was ever taken, nearly all */
-    uint64_t direct; /* blocks that went to the program without a bin, ever */
+    size_t fresh;            /* and those of them that lie beyond what was ever taken, nearly all */
+    uint64_t direct;         /* blocks that went to the program without a bin, ever */
     uint32_t fills, flushes; /* calls of `central_take` and `central_give` */
 };
 
@@ -60,5 +60,8 @@ void central_recover(void);
 /* Rebuilds the lists whose locks the calling thread has, after the one that changed them was cut
  * off (recover.c); and gives the locks back. */
 void central_repair(bool give);
+
+/* Spans of blocks made since the start, those of owners left out. */
+uint64_t central_spans_made(void);
 
 #endif

@@ -253,7 +253,7 @@ size_t cold_trim(void)
 
 void cold_hooks_changed(void)
 {
-    bool any = false;
+    bool any = hooks_fill;
     for (unsigned i = 0; i < HOOKS_MOST; i++)
         any |= load_relaxed(&hooks_set.on_new[i]) != NULL ||
                load_relaxed(&hooks_set.on_delete[i]) != NULL;

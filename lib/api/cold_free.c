@@ -8,6 +8,7 @@
 #include "lib/api/debugging.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
+#include "lib/api/filling.h"
 #include "lib/api/foreign.h"
 #include "lib/api/guarding.h"
 #include "lib/api/hardening.h"
@@ -103,8 +104,10 @@ void cold_free(void *p, const struct caller *caller)
     bool ours;
     if (p == NULL)
         return;
-    if (unlikely(load_relaxed(&hooks_any)))
+    if (unlikely(load_relaxed(&hooks_any))) {
         hooks_call_delete(p);
+        filling_end(p);
+    }
     if (unlikely(debugging_owns(p)) && shifted_find(p) == NULL) {
         debugging_free(p, caller, false);
         return;
@@ -173,8 +176,7 @@ bool cold_is_block(const void *p)
     return p != NULL &&
            (cold_mark(p, &ours) != MARK_FREE || debugging_lives(p) || guarding_owns(p) ||
             empty_lives(p) || emergency_owns(p) || elsewhere_size(p) != 0 ||
-            shifted_find(p) != NULL ||
-            (!ours && foreign_usable(p) != 0));
+            shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
 }
 
 void cold_verify(void)

@@ -7,6 +7,7 @@
 #include "lib/api/cold_inside.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
+#include "lib/api/filling.h"
 #include "lib/api/hooks.h"
 #include "lib/api/young.h"
 #include "lib/dump/dump.h"
@@ -31,10 +32,12 @@ void *cold_owned_take(struct owner *owner, size_t size, size_t align, const stru
     if (unlikely(block == NULL))
         block = elsewhere_take(size, align, zero);
     cold_end();
-    if (unlikely(block == NULL))
+    if (unlikely(block == NULL)) {
         triggers_failure();
-    else if (unlikely(load_relaxed(&hooks_any)))
+    } else if (unlikely(load_relaxed(&hooks_any))) {
+        filling_begin(block, false, zero);
         hooks_call_new(block, size);
+    }
     return block;
 }
 
@@ -163,8 +166,10 @@ void *cold_lent_take(struct owner *owner, size_t size, size_t align, bool *zero)
         return NULL;
     }
     elsewhere_lent(lent_size(block));
-    if (unlikely(load_relaxed(&hooks_any)))
+    if (unlikely(load_relaxed(&hooks_any))) {
+        filling_begin(block, false, zero);
         hooks_call_new(block, size);
+    }
     return block;
 }
 

@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/debugging.h"
+#include "lib/api/filling.h"
 #include "lib/api/guarding.h"
 #include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
@@ -78,6 +79,8 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
         cold_large_begin(heap, block, size, &origin);
         memcpy(block, p, kept);
         cold_look_at_peak();
+        if (unlikely(load_relaxed(&hooks_any)))
+            filling_end(p);
         cold_free_watched(p, heap, caller, true);
     } else { /* the same memory: the two never exist at once */
         cold_free_watched(p, heap, caller, true);
@@ -91,19 +94,23 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
 size_t cold_resize(void *p, size_t size, const struct caller *caller)
 {
     bool ours;
-    size_t now = 0;
+    size_t now = 0, filled = 0;
     if (cold_mark(p, &ours) == MARK_FREE || span_of(p)->state != SPAN_LARGE || size <= BLOCK_MAX ||
         !cold_begin(caller))
         return 0;
     struct span *span = span_of(p);
     size_t before = large_size(span);
     struct heap *heap = cold_heap(false);
+    if (unlikely(load_relaxed(&hooks_any)))
+        filled = cold_usable(p);
     cold_look_at_peak();
     if (large_resize(span, size)) {
         resized(heap, p, span, before, size, caller);
-        now = large_size(span);
+        now = cold_usable(p);
     }
     cold_end();
+    if (unlikely(load_relaxed(&hooks_any)) && now != 0)
+        filling_grown(p, filled);
     return now;
 }
 
@@ -166,8 +173,8 @@ static void renew(void *p, unsigned mark, size_t usable, size_t size, const stru
 static void *realloc_guarded(void *p, size_t size, const struct caller *caller)
 {
     bool zero, guarded = guarding_owns(p);
-    size_t usable = guarded ? guarding_size(p, "realloc", caller)
-                            : debugging_size(p, "realloc", caller);
+    size_t usable =
+        guarded ? guarding_size(p, "realloc", caller) : debugging_size(p, "realloc", caller);
     struct origin origin = {caller, guarded ? guarding_born(p) : debugging_born(p), false};
     void *block = cold_take(size, COLD_ANY, &origin, &zero);
     if (block == NULL)
@@ -189,13 +196,16 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
         units_of(size) != span_of(p)->length) {
         void *block = NULL;
+        size_t before = load_relaxed(&hooks_any) ? cold_usable(p) : 0;
         if (likely(cold_begin(caller))) {
             block = realloc_large(p, span_of(p), size, caller);
             cold_end();
         }
         if (likely(block != NULL)) {
-            if (unlikely(load_relaxed(&hooks_any)))
+            if (unlikely(load_relaxed(&hooks_any))) {
+                filling_grown(block, before);
                 hooks_call_resized(p, block, size);
+            }
             return block;
         }
         /* no room in the window, or inside already: like any other block */
@@ -209,8 +219,10 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (stays) {
         if (mark != MARK_FREE)
             renew(p, mark, usable, size, caller);
-        if (unlikely(load_relaxed(&hooks_any)))
+        if (unlikely(load_relaxed(&hooks_any))) {
+            filling_grown(p, usable);
             hooks_call_resized(p, p, size);
+        }
         return p;
     }
     struct origin origin = {caller, TRACK_MOVED, false};
@@ -221,8 +233,10 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
-    if (mark == MARK_WATCHED && unlikely(load_relaxed(&hooks_any)))
+    if (mark == MARK_WATCHED && unlikely(load_relaxed(&hooks_any))) {
         hooks_call_delete(p);
+        filling_end(p);
+    }
     if (mark == MARK_WATCHED && cold_begin(caller)) {
         cold_look_at_peak();
         cold_free_watched(p, cold_heap(false), caller, true);

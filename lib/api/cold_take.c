@@ -8,6 +8,7 @@
 #include "lib/api/debugging.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
+#include "lib/api/filling.h"
 #include "lib/api/guarding.h"
 #include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
@@ -144,7 +145,9 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     struct heap *heap = cold_heap(false);
     if (unlikely(guard_debug))
         return debugging_take(size, align, origin, zero);
-    void *block = guard_all ? guarding_take(size, align, origin) : NULL;
+    void *block = guard_all      ? guarding_take(size, align, origin)
+                  : guard_spaced ? guarding_take_spaced(size, align, origin)
+                                 : NULL;
     if (unlikely(block != NULL)) {
         *zero = true;
         return block;
@@ -186,10 +189,12 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
     if (unlikely(block == NULL))
         block = elsewhere_take(size, align, zero);
     cold_end();
-    if (unlikely(block == NULL))
+    if (unlikely(block == NULL)) {
         triggers_failure();
-    else if (unlikely(load_relaxed(&hooks_any)))
+    } else if (unlikely(load_relaxed(&hooks_any))) {
+        filling_begin(block, origin->clear, zero);
         hooks_call_new(block, size);
+    }
     return block;
 }
 

@@ -26,6 +26,12 @@ static size_t counted_size(const struct cell *cell, unsigned *class);
 static void count(const struct cell *cell, bool begins);
 static struct cell *cell_of(const void *p, const char *call, const struct caller *caller);
 
+void guarding_ask(uint64_t spans_every, uint64_t large_every)
+{
+    guard_spans_every = spans_every;
+    guard_large_every = large_every;
+}
+
 void *guarding_take(size_t size, size_t align, const struct origin *origin)
 {
     unsigned class;
@@ -33,6 +39,14 @@ void *guarding_take(size_t size, size_t align, const struct origin *origin)
     if (cell == NULL)
         return NULL;
     return begin(cell, origin, young_ring(counted_size(cell, &class)), sampler_number());
+}
+
+void *guarding_take_spaced(size_t size, size_t align, const struct origin *origin)
+{
+    bool large = sizes_room(size, align) > BLOCK_MAX;
+    if (align > os_page_size() || !guard_is_due(large, central_spans_made()))
+        return NULL;
+    return guarding_take(size, align, origin);
 }
 
 void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
@@ -119,7 +133,7 @@ void guarding_free(void *p, const struct caller *caller, bool moved)
     if (damage != NULL || mixed) {
         cold_end();
         guard_complain(damage != NULL ? GUARD_DAMAGE : GUARD_MIXED,
-                 damage != NULL ? (uintptr_t)damage : (uintptr_t)p, cell, "free", caller, 0);
+                       damage != NULL ? (uintptr_t)damage : (uintptr_t)p, cell, "free", caller, 0);
         if (!cold_begin(caller))
             return;
     }
@@ -187,8 +201,8 @@ static struct cell *cell_of(const void *p, const char *call, const struct caller
     bool again = state != CELL_NONE && cell->born.thread != 0 && address == cell->start;
     bool frees = strcmp(call, "free") == 0;
     guard_complain(again    ? frees ? GUARD_DOUBLE_FREE : GUARD_FREED
-             : inside ? GUARD_INTERIOR
-                      : GUARD_NEVER,
-             address, cell, call, caller, 0);
+                   : inside ? GUARD_INTERIOR
+                            : GUARD_NEVER,
+                   address, cell, call, caller, 0);
     return NULL;
 }

@@ -15,8 +15,13 @@
 struct caller; /* lib/watch/unwind.h */
 struct origin; /* lib/api/cold_inside.h */
 
+/* Before the start: one block is guarded for so many new spans of blocks, and one in so many large
+ * ones; 0: none (jemalloc's san_guard_small and san_guard_large). */
+void guarding_ask(uint64_t spans_every, uint64_t large_every);
 /* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. */
 void *guarding_take(size_t size, size_t align, const struct origin *origin);
+/* The same with `guard_spaced`, if this block is one of those that are guarded. */
+void *guarding_take_spaced(size_t size, size_t align, const struct origin *origin);
 /* The same for a sample of a class, if it is one of those that are guarded. */
 struct heap;
 void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,

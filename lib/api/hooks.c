@@ -3,7 +3,7 @@
 #include "lib/api/hooks.h"
 
 struct hooks hooks_set;
-bool hooks_any;
+bool hooks_any, hooks_fill;
 
 void hooks_call_new(const void *block, size_t size)
 {

@@ -21,12 +21,17 @@
 
 int libc_new_mode;
 bool (*libc_aligned_strictly)(void);
+void (*libc_xmalloc)(const char *words);
 
 /* Memory is out. True if a handler of the program's may have made room (tc_set_new_mode). */
-static NOINLINE bool libc_try_again(void)
+static NOINLINE bool libc_try_again(const char *words)
 {
     errno = ENOMEM;
-    return load_relaxed(&libc_new_mode) != 0 && cxx_handler_called();
+    if (load_relaxed(&libc_new_mode) != 0 && cxx_handler_called())
+        return true;
+    if (libc_xmalloc != NULL)
+        libc_xmalloc(words);
+    return false;
 }
 
 /* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
@@ -39,7 +44,7 @@ static NOINLINE void *malloc_slow(size_t size)
         return block;
     do
         block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
-    while (unlikely(block == NULL) && libc_try_again());
+    while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("malloc")));
     return block;
 }
 
@@ -106,7 +111,7 @@ static NOINLINE void *calloc_slow(size_t size)
         return block;
     do
         block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, &caller);
-    while (unlikely(block == NULL) && libc_try_again());
+    while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("calloc")));
     return block;
 }
 
@@ -130,7 +135,7 @@ static NOINLINE void *realloc_slow(void *p, size_t size)
     void *block;
     do
         block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size, &caller);
-    while (unlikely(block == NULL) && libc_try_again());
+    while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("rallocx")));
     return block;
 }
 
@@ -144,7 +149,7 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
     if (unlikely(block == NULL) && (block = cold_malloc_moved(size, &caller)) == NULL) {
         if (size <= usable)
             return p;
-        return libc_try_again() ? realloc(p, size) : NULL;
+        return libc_try_again(WORDS_OUT("rallocx")) ? realloc(p, size) : NULL;
     }
     memcpy(block, p, size < usable ? size : usable);
     libc_free(p, &caller);
@@ -179,10 +184,16 @@ static NOINLINE void *realloc_zero(void *p)
     return NULL;
 }
 
+static NOINLINE void *realloc_first(size_t size)
+{
+    struct caller caller = CALLER_HERE;
+    return libc_take(GRANULE, size, &caller, WORDS_OUT("realloc"));
+}
+
 EXPORT void *realloc(void *p, size_t size)
 {
     if (p == NULL)
-        return malloc(size);
+        return unlikely(libc_xmalloc != NULL) ? realloc_first(size) : malloc(size);
     if (unlikely(size == 0))
         return realloc_zero(p);
     size_t usable = hot_size(p);
@@ -205,29 +216,30 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
     return realloc(p, bytes);
 }
 
+static int invalid_alignment(void)
+{
+    if (libc_xmalloc != NULL)
+        libc_xmalloc(WORDS_ALIGNED("invalid alignment"));
+    return EINVAL;
+}
+
 void *libc_aligned(size_t align, size_t size, const struct caller *caller)
 {
     if (align > (size_t)1 << 63) {
-        errno = EINVAL;
+        errno = invalid_alignment();
         return NULL;
     }
     if (unlikely(align & (align - 1) || align == 0) && libc_aligned_strictly != NULL &&
         libc_aligned_strictly()) {
-        errno = EINVAL;
+        errno = invalid_alignment();
         return NULL;
     }
     if (align & (align - 1))
         align = (size_t)1 << (64 - __builtin_clzl(align));
-    if (align <= GRANULE && !guard_all)
-        return libc_malloc(size, caller);
-    void *block;
-    do
-        block = size > PTRDIFF_MAX ? NULL : cold_aligned(align, size, caller);
-    while (unlikely(block == NULL) && libc_try_again());
-    return block;
+    return libc_take(align, size, caller, WORDS_ALIGNED("out of memory"));
 }
 
-void *libc_malloc(size_t size, const struct caller *caller)
+static void *take_unaligned(size_t size, const struct caller *caller, const char *words)
 {
     void *block = NULL;
     struct heap *heap = load_relaxed(&heap_now);
@@ -237,10 +249,26 @@ void *libc_malloc(size_t size, const struct caller *caller)
         block = harden_on ? hardening_pop(size) : owned_pop_default(size);
     while (unlikely(block == NULL)) {
         block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, caller);
-        if (block == NULL && !libc_try_again())
+        if (block == NULL && !libc_try_again(words))
             break;
     }
     return block;
+}
+
+void *libc_take(size_t align, size_t size, const struct caller *caller, const char *words)
+{
+    if (align <= GRANULE && !guard_all)
+        return take_unaligned(size, caller, words);
+    void *block;
+    do
+        block = size > PTRDIFF_MAX ? NULL : cold_aligned(align, size, caller);
+    while (unlikely(block == NULL) && libc_try_again(words));
+    return block;
+}
+
+void *libc_malloc(size_t size, const struct caller *caller)
+{
+    return take_unaligned(size, caller, WORDS_OUT("malloc"));
 }
 
 EXPORT void *memalign(size_t align, size_t size)
@@ -258,7 +286,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 EXPORT int posix_memalign(void **out, size_t align, size_t size)
 {
     if (align % sizeof(void *) != 0 || align == 0 || (align & (align - 1)) != 0)
-        return EINVAL;
+        return invalid_alignment();
     struct caller caller = CALLER_HERE;
     void *block = libc_aligned(align, size, &caller);
     if (block == NULL)
@@ -277,7 +305,7 @@ EXPORT void *pvalloc(size_t size)
 {
     size_t page = os_page_size(), rounded = (size + page - 1) & ~(page - 1);
     if (rounded < size) {
-        errno = ENOMEM;
+        libc_try_again(WORDS_ALIGNED("out of memory"));
         return NULL;
     }
     struct caller caller = CALLER_HERE;

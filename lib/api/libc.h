@@ -51,6 +51,11 @@ extern HIDDEN bool cxx_new_aborts;
 typedef void abort_hook(const char *message);
 extern HIDDEN abort_hook *libc_abort_hook;
 void libc_abort(const char *theirs, const char *ours);
+/* jemalloc's option xmalloc: says a sentence and ends the program; NULL: the option is off. */
+extern HIDDEN void (*libc_xmalloc)(const char *words);
+/* Its sentences, which tell the call. jemalloc's realloc of a block calls itself rallocx. */
+#define WORDS_OUT(call)     "<jemalloc>: Error in " call "(): out of memory\n"
+#define WORDS_ALIGNED(what) "<jemalloc>: Error allocating aligned memory: " what "\n"
 /* Not 0: malloc and its relatives call C++'s new_handler when memory is out, and try again. */
 extern HIDDEN int libc_new_mode;
 /* Calls C++'s new_handler; false if there is none. */
@@ -60,6 +65,8 @@ bool cxx_handler_called(void);
 void libc_free(void *p, const struct caller *caller);
 void *libc_malloc(size_t size, const struct caller *caller);
 void *libc_aligned(size_t align, size_t size, const struct caller *caller);
+/* The same for both, with the sentence for `libc_xmalloc`; `align` is a power of two. */
+void *libc_take(size_t align, size_t size, const struct caller *caller, const char *words);
 /* What free and the operators jump to when the hot path is not for the block. */
 NOINLINE void libc_free_slow(void *p);
 /* The same for operators, of a family (enum caller_family), and for those that tell the size

@@ -240,6 +240,8 @@ static int complain(const struct dump_style *style, enum dump_reason reason, con
     dump_advice(&out, named ? NULL : style, error);
     print_text(&out, "\n");
     message_flush(&out);
+    if (style->aborts && is_automatic(reason))
+        os_abort();
     return error;
 }
 

@@ -47,6 +47,8 @@ struct dump_style {
     int owner;                     /* gperftools' names: the process whose names have the plain
                                       prefix; other processes, such as a forked child, add their
                                       id */
+    bool aborts;                   /* a dump that was not asked for by a call, and fails, ends the
+                                      program: jemalloc's option abort */
     bool announce;                 /* "Dumping heap profile to FILE (REASON)" on standard error */
 };
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/guard/guard.h. */
+/*
+ * See lib/guard/guard.h. Which blocks are guarded is decided once, at the start, from the options:
+ * all of them, samples, those that are larger than a page (with `debug`), or some at even
+ * distances. The rest is what a call that found an error does: the stack, the report, the end.
+ */
 #include "lib/guard/guard.h"
 
 #include "base/config.h"
@@ -10,7 +14,8 @@
 static const size_t REGION_ALL = (size_t)1 << 40, REGION_SAMPLED = (size_t)1 << 30;
 enum { SAMPLED_BYTES = 64 << 20 }; /* pages of live blocks, and addresses of freed ones */
 
-bool guard_all, guard_sampled, guard_debug, guard_fences, guard_calls;
+bool guard_all, guard_sampled, guard_debug, guard_fences, guard_calls, guard_spaced;
+uint64_t guard_spans_every, guard_large_every;
 
 static size_t least(size_t one, size_t other);
 static void complain(struct guard_report *report, const struct caller *caller);
@@ -22,22 +27,25 @@ void guard_init(bool scanned)
     guard_debug = config.debug;
     bool all = config.guard == CONFIG_GUARD_FULL, fences = guard_debug && !all && !scanned;
     guard_calls = guard_debug || all;
-    if (config.guard == CONFIG_GUARD_OFF && !fences)
+    bool spaced = (guard_spans_every | guard_large_every) != 0 && !scanned;
+    if (config.guard == CONFIG_GUARD_OFF && !fences && !spaced)
         return;
-    size_t most = all || fences ? os_memory_size() / 2 : SAMPLED_BYTES;
-    struct cells_limits limits = {.region_bytes = all || fences ? REGION_ALL : REGION_SAMPLED,
+    bool many = all || fences || spaced;
+    size_t most = many ? os_memory_size() / 2 : SAMPLED_BYTES;
+    struct cells_limits limits = {.region_bytes = many ? REGION_ALL : REGION_SAMPLED,
                                   .live_bytes = least(config.guard_memory, most),
                                   .quarantine_bytes = config.guard_quarantine,
                                   .tight = config.guard_tight,
                                   .silent = !all};
-    if (!all && !fences)
+    if (!many)
         limits.quarantine_bytes = least(limits.quarantine_bytes, SAMPLED_BYTES);
     bool fine = cells_init(&limits);
     if (!fine && all)
         message_write(none, sizeof none - 1);
     guard_all = fine && all;
     guard_fences = fine && fences;
-    guard_sampled = fine && !all && !fences;
+    guard_sampled = fine && config.guard == CONFIG_GUARD_SAMPLED;
+    guard_spaced = fine && spaced && !guard_calls;
     guard_calls = guard_debug || guard_all;
 }
 
@@ -52,15 +60,33 @@ bool guard_picks(void)
     return __atomic_fetch_add(&picked, 1, __ATOMIC_RELAXED) % config.guard_rate == 0;
 }
 
+/* No thread counts for itself: the odds of all are the same. */
+bool guard_is_due(bool large, uint64_t spans)
+{
+    static uint64_t taken, seen;
+    if (large)
+        return guard_large_every != 0 &&
+               (__atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) + 1) % guard_large_every == 0;
+    uint64_t last = load_relaxed(&seen);
+    return guard_spans_every != 0 && spans - last >= guard_spans_every &&
+           __atomic_compare_exchange_n(&seen, &last, spans, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
+static bool has_cells(void)
+{
+    return guard_all || guard_sampled || guard_fences || guard_spaced;
+}
+
 void guard_faults(void)
 {
-    if (guard_all || guard_sampled || guard_fences)
+    if (has_cells())
         fault_init();
 }
 
 bool guard_hides(void)
 {
-    return guard_all || guard_fences;
+    return guard_all || guard_fences || guard_spaced;
 }
 
 void guard_complain(enum guard_error error, uintptr_t address, const struct cell *cell,
@@ -123,7 +149,7 @@ static void look(void *context, struct cell *cell)
 
 void guard_verify_cells(const struct caller *caller)
 {
-    if (guard_all || guard_sampled || guard_fences)
+    if (has_cells())
         cells_each(look, (void *)caller);
 }
 

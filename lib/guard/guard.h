@@ -21,6 +21,12 @@ struct caller; /* lib/watch/unwind.h */
 extern HIDDEN bool guard_all, guard_sampled, guard_debug, guard_fences;
 /* All calls must come to cold code: one of the two that are about every block. */
 extern HIDDEN bool guard_calls;
+/* One block is guarded for so many new spans of blocks, and one in so many large blocks; 0: none.
+ * Set before the start. */
+extern HIDDEN uint64_t guard_spans_every, guard_large_every;
+extern HIDDEN bool guard_spaced; /* one of them is in force */
+/* Whether the next block is to be guarded; `spans`: how many were made until now. */
+bool guard_is_due(bool large, uint64_t spans);
 /* Blocks lie where the scan for lost blocks does not look. */
 bool guard_hides(void);
 /* With `guard_sampled`: whether the next sample is to be guarded. */

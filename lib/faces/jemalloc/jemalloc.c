@@ -155,9 +155,23 @@ static bool is_asked_for(void)
            (dl_iterate_phdr != NULL && !os_static() && dl_iterate_phdr(is_theirs, NULL) != 0);
 }
 
+static void end_with(const char *words)
+{
+    jemalloc_write(words);
+    os_abort();
+}
+
 /* What the program may rely on once it has jemalloc's library or variables. */
 static void apply_contract(void)
 {
+    const char *junk = jemalloc_values[JEMALLOC_junk].text;
+    bool both = strcmp(junk, "true") == 0;
+    filling_ask(jemalloc_on(JEMALLOC_zero), both || strcmp(junk, "alloc") == 0,
+                both || strcmp(junk, "free") == 0);
+    if (jemalloc_on(JEMALLOC_xmalloc))
+        libc_xmalloc = end_with;
+    guarding_ask(jemalloc_values[JEMALLOC_san_guard_small].number,
+                 jemalloc_values[JEMALLOC_san_guard_large].number);
     const char *zero = jemalloc_values[JEMALLOC_zero_realloc].text;
     libc_zero_realloc = *zero == 'f'                 ? ZERO_REALLOC_FREES
                         : strcmp(zero, "alloc") == 0 ? ZERO_REALLOC_ALLOCATES
@@ -197,6 +211,7 @@ void jemalloc_init(void)
     control_jemalloc.format = FORMAT_JEMALLOC;
     control_jemalloc.options.accum = jemalloc_on(JEMALLOC_prof_accum);
     control_jemalloc.options.raw = !jemalloc_on(JEMALLOC_prof_unbias);
+    control_jemalloc.aborts = jemalloc_on(JEMALLOC_abort);
     control_jemalloc.pid_namespace = jemalloc_on(JEMALLOC_prof_pid_namespace);
     if (!put_prefix(&control_jemalloc, jemalloc_values[JEMALLOC_prof_prefix].text))
         jemalloc_write("<jemalloc>: prof_prefix is too long; dumps are named jeprof...\n");

@@ -27,6 +27,7 @@ void sdallocx(void *p, size_t size, int flags);
 static size_t align_of(int flags);
 static struct owner *owner_in(int flags);
 static void *take_in_arena(size_t size, int flags);
+static void *mallocx_told(size_t size, int flags);
 static void clear_from(void *block, size_t from);
 
 EXPORT void *mallocx(size_t size, int flags)
@@ -39,6 +40,8 @@ EXPORT void *mallocx(size_t size, int flags)
             block = owned_pop(owner, size);
         return block != NULL ? block : take_in_arena(size, flags);
     }
+    if (unlikely(libc_xmalloc != NULL))
+        return mallocx_told(size, flags);
     if (align <= GRANULE && !(flags & FLAG_ZERO))
         return malloc(size);
     if (align <= GRANULE) {
@@ -68,16 +71,33 @@ static struct owner *owner_in(int flags)
     return arena == NULL ? NULL : arena->owner;
 }
 
+/* With the option xmalloc, whose sentence names the call. */
+static NOINLINE void *mallocx_told(size_t size, int flags)
+{
+    struct caller caller = CALLER_HERE;
+    void *block = libc_take(align_of(flags), size, &caller, WORDS_OUT("mallocx"));
+    if (block != NULL && flags & FLAG_ZERO)
+        large_clear(block, malloc_usable_size(block));
+    return block;
+}
+
 /* Number 0, whatever the arena of the thread is. */
 static void *take_in_first(size_t size, int flags, const struct caller *caller)
 {
     struct owner *own = heap_self == NULL ? NULL : heap_self->default_owner;
     if (own != NULL)
         cold_owned_default(NULL);
-    void *block = libc_aligned(align_of(flags), size, caller);
+    void *block = libc_take(align_of(flags), size, caller, WORDS_OUT("mallocx"));
     if (own != NULL)
         cold_owned_default(own);
     return block;
+}
+
+static void out_of_memory(const char *words)
+{
+    errno = ENOMEM;
+    if (libc_xmalloc != NULL)
+        libc_xmalloc(words);
 }
 
 static NOINLINE void *take_in_arena(size_t size, int flags)
@@ -91,7 +111,7 @@ static NOINLINE void *take_in_arena(size_t size, int flags)
     else if (owner != NULL && size <= PTRDIFF_MAX)
         block = cold_owned_take(owner, size, align_of(flags), &caller, &zero);
     if (block == NULL)
-        errno = ENOMEM;
+        out_of_memory(WORDS_OUT("mallocx"));
     else if (flags & FLAG_ZERO && !zero)
         large_clear(block, malloc_usable_size(block));
     return block;
@@ -110,10 +130,12 @@ static void *moved(void *p, size_t size, size_t usable, int flags, const struct 
 {
     bool zero;
     struct owner *owner = owner_in(flags);
-    void *block = owner == NULL ? libc_aligned(align_of(flags), size, caller)
+    void *block = owner == NULL ? libc_take(align_of(flags), size, caller, WORDS_OUT("rallocx"))
                                 : cold_owned_take(owner, size, align_of(flags), caller, &zero);
-    if (block == NULL)
+    if (block == NULL) {
+        out_of_memory(WORDS_OUT("rallocx"));
         return NULL;
+    }
     size_t now = malloc_usable_size(block);
     memcpy(block, p, usable < now ? usable : now);
     libc_free(p, caller);
@@ -128,7 +150,7 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
     size = size == 0 ? 1 : size;
     size_t wanted = nallocx(size, flags);
     if (wanted == 0) {
-        errno = ENOMEM;
+        out_of_memory(WORDS_OUT("rallocx"));
         return NULL;
     }
     void *block;
