@@ -27,7 +27,6 @@ void loaded_start(struct loaded *loaded)
     loaded->next = list_find();
 }
 
-/* Takes the object with its ELF header at `at`, if there is one. */
 static void text_copy(char *to, size_t size, uintptr_t from)
 {
     size_t used = 0;
@@ -124,6 +123,7 @@ size_t loaded_program(char *path)
     return file == 0 ? 0 : path_put(path, file);
 }
 
+/* Takes the object with its ELF header at `at`, if there is one. */
 static void object_enter(struct loaded *loaded, uintptr_t at)
 {
     ElfW(Ehdr) file;

@@ -69,7 +69,8 @@ endforeach()
 # the rooms below lib/api, none of which defines malloc, a file of it that does not either, and keeps
 # only what the profiler's functions reach (--gc-sections).
 add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profiler_alone.c
-    $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
+    $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_window>
+    $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
     $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard>
     $<TARGET_OBJECTS:memoir_dump>
     $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/environment|process/next|process/sleep>

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
 # libmemoir.so, libmemoir.a and the tool (tool.cmake), all three straight into the top of the build tree.
+# The order matters for gaps in the thread-local memory, which is exactly as large as it may be.
 set(library_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc>
-    $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu>
+    $<TARGET_OBJECTS:memoir_window> $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_heap>
+    $<TARGET_OBJECTS:memoir_cpu>
     $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard> $<TARGET_OBJECTS:memoir_dump>
     $<TARGET_OBJECTS:memoir_process> $<TARGET_OBJECTS:memoir_api> $<TARGET_OBJECTS:memoir_faces>)
 

@@ -130,7 +130,7 @@ function(discover_unit)
                 ${PROJECT_SOURCE_DIR}/tool/profile/place.c)
         endif()
         program(unit_${name} SOURCES ${file} ${readers} $<TARGET_OBJECTS:memoir_base>
-            $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
+            $<TARGET_OBJECTS:memoir_window> $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
             $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard> $<TARGET_OBJECTS:memoir_dump>
             FLAGS ${MEMOIR_LIBRARY_FLAGS})
         if(MEMOIR_SANITIZE)

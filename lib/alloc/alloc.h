@@ -16,25 +16,20 @@
 #define ALLOC_ALLOC_H
 
 #include "lib/alloc/account.h"
-#include "lib/alloc/arena.h"
 #include "lib/alloc/central.h"
 #include "lib/alloc/delay.h"
 #include "lib/alloc/empty.h"
 #include "lib/alloc/fatal.h"
-#include "lib/alloc/harden.h"
 #include "lib/alloc/heap.h"
 #include "lib/alloc/held.h"
-#include "lib/alloc/huge.h"
 #include "lib/alloc/large.h"
 #include "lib/alloc/lent.h"
-#include "lib/alloc/meta.h"
 #include "lib/alloc/outside.h"
 #include "lib/alloc/owner.h"
 #include "lib/alloc/shifted.h"
-#include "lib/alloc/sizes.h"
-#include "lib/alloc/span.h"
 #include "lib/alloc/spare.h"
 #include "lib/alloc/tail.h"
+#include "lib/window/window.h"
 
 /* Once, by one thread, after the options are read. False if there is no memory at all. */
 bool alloc_init(void);

@@ -12,8 +12,8 @@
 #include "base/config.h"
 #include "lib/alloc/delay.h"
 #include "lib/alloc/held.h"
-#include "lib/alloc/meta.h"
 #include "lib/alloc/spare.h"
+#include "lib/window/window.h"
 
 enum {
     /* A bin starts with as many blocks as fit into CAP_FIRST_BYTES, within two limits. */

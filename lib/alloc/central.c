@@ -11,10 +11,9 @@
 
 #include "base/os.h"
 #include "lib/alloc/fatal.h"
-#include "lib/alloc/harden.h"
 #include "lib/alloc/held.h"
-#include "lib/alloc/meta.h"
 #include "lib/alloc/tail.h"
+#include "lib/window/window.h"
 
 enum {
     REACHED_STEP = SPAN_BLOCKS_MAX / 64, /* `span.reached` is counted in this many blocks */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/alloc/pages.h"
+#include "lib/window/window.h"
 
 /* A watched class has a list of its own behind those of the marks. */
 enum { CENTRAL_WATCHED = MARK_COUNT, CENTRAL_COUNT = MARK_COUNT + CLASS_COUNT };

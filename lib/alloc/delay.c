@@ -2,9 +2,8 @@
 /* See lib/alloc/delay.h. */
 #include "lib/alloc/delay.h"
 
-#include "lib/alloc/harden.h"
-#include "lib/alloc/meta.h"
 #include "lib/alloc/slot.h"
+#include "lib/window/window.h"
 
 struct delay *delay_make(void)
 {

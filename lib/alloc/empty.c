@@ -7,7 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
-#include "lib/alloc/sizes.h"
+#include "lib/window/window.h"
 
 enum {
     BLOCKS = 1 << 20,

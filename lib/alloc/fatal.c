@@ -9,7 +9,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/large.h"
-#include "lib/alloc/span.h"
+#include "lib/window/window.h"
 
 enum { LINE = 400 };
 

@@ -14,8 +14,8 @@
 #include "lib/alloc/bin.h"
 #include "lib/alloc/delay.h"
 #include "lib/alloc/held.h"
-#include "lib/alloc/meta.h"
 #include "lib/alloc/spare.h"
+#include "lib/window/window.h"
 
 enum {
     HURRY_EVERY = 8,        /* cold visits, or a millisecond, between two looks at what is free */

@@ -32,9 +32,8 @@
 #include "base/arch.h"
 #include "lib/alloc/central.h"
 #include "lib/alloc/delay.h"
-#include "lib/alloc/harden.h"
-#include "lib/alloc/meta.h"
 #include "lib/alloc/slot.h"
+#include "lib/window/window.h"
 
 struct stock {
     uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */

@@ -8,11 +8,9 @@
 
 #include <string.h>
 
-#include "lib/alloc/harden.h"
 #include "lib/alloc/held.h"
-#include "lib/alloc/huge.h"
-#include "lib/alloc/pages.h"
 #include "lib/alloc/tail.h"
+#include "lib/window/window.h"
 
 enum {
     UNITS_MOST = 1u << 31,

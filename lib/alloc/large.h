@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/os.h"
-#include "lib/alloc/span.h"
+#include "lib/window/window.h"
 
 /* A block of at least `size` bytes at a multiple of `align` (a power of two). *zero: reads as zero.
  * The caller writes its live byte. NULL when memory or addresses are out. */

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
-#include "lib/alloc/sizes.h"
+#include "lib/window/window.h"
 
 enum { EXTENT_BUSY, EXTENT_LARGE, EXTENT_SLAB, EXTENT_DIRTY, EXTENT_RETAINED };
 

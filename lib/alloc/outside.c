@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
-#include "lib/alloc/arena.h"
+#include "lib/window/window.h"
 
 enum {
     STEP_SHIFT = 6,

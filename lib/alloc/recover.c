@@ -21,7 +21,7 @@
 
 #include "base/os.h"
 #include "lib/alloc/held.h"
-#include "lib/alloc/meta.h"
+#include "lib/window/window.h"
 
 static uint32_t unforked = ALLOC_SETTLED;
 uint32_t *alloc_state = &unforked;

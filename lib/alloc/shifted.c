@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/alloc/meta.h"
+#include "lib/window/window.h"
 
 enum { ENTRIES_LEAST = 64, GONE = 1 };
 

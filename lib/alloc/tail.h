@@ -17,8 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lib/alloc/harden.h"
-#include "lib/alloc/span.h"
+#include "lib/window/window.h"
 
 /* A span of blocks with tails is new. */
 void tail_span(const struct span *span);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hardened blocks (lib/alloc/harden.h) as malloc and free see them. All of this is called only
+ * Hardened blocks (lib/window/harden.h) as malloc and free see them. All of this is called only
  * while `harden_on`; blocks of owners are as they always are, but for the pages behind their spans.
  */
 #ifndef API_HARDENING_H

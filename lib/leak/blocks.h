@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct record; /* lib/alloc/span.h */
+struct record; /* lib/window/span.h */
 
 struct found {
     uintptr_t start;

@@ -60,7 +60,7 @@ struct scan_sum {
 
 /* Lost blocks of one site, or, where blocks have no record, of one size. */
 struct scan_row {
-    uint32_t site; /* `site` of the records (lib/alloc/span.h); 0: none */
+    uint32_t site; /* `site` of the records (lib/window/span.h); 0: none */
     bool used;
     uint64_t size;            /* site 0: usable bytes of each block; else of the largest */
     uint64_t requested_bytes; /* by verdict all together; usable bytes where there is no record */

@@ -10,9 +10,7 @@ expect 0 "$place/program" "$MEMOIR_LIB"
 # The spare room is 512 bytes; DF_STATIC_TLS memory of the library has to leave most of it to
 # others.
 need readelf
-bytes=$(readelf -lW "$MEMOIR_LIB" | awk '$1 == "TLS" { print strtonum($6) }')
-[ -n "$bytes" ] || bytes=$(readelf -lW "$MEMOIR_LIB" | awk '$1 == "TLS" { print $6 }')
-bytes=$(printf '%d' "${bytes:-0}")
+bytes=$(printf '%d' "$(readelf -lW "$MEMOIR_LIB" | awk '$1 == "TLS" { print $6 }')")
 [ "$bytes" -le 256 ] || fail "thread-local memory of the library: $bytes bytes, more than 256"
 readelf -dW "$MEMOIR_LIB" | grep -q NODELETE || fail "the library is not marked NODELETE"
 finish

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 
 cd "$place" || exit 2
-for file in "$root"/base/*.c "$root"/lib/alloc/*.c "$root/lib/watch/unwind.c" "$root/lib/watch/rules.c" "$root/lib/watch/own_stack.c" \
+for file in "$root"/base/*.c "$root"/lib/window/*.c "$root"/lib/alloc/*.c "$root/lib/watch/unwind.c" "$root/lib/watch/rules.c" "$root/lib/watch/own_stack.c" \
     "$root/lib/watch/code.c"; do
     build -O1 -fPIE -fno-stack-protector -c "$file" -o "$(basename "$file" .c).o"
 done

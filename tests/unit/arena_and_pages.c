@@ -8,7 +8,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/os.h"
-#include "lib/alloc/pages.h"
+#include "lib/window/pages.h"
 
 enum { RUNS = 400, SHADOW = 1 << 18, LIVE_MOST = 12 << 10 };
 

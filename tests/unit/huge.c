@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The option thp: what the kernel is told about pieces of the window, by its own account. The
  * pieces are mappings of the test, the state that of the automatic mode. */
-#include "lib/alloc/huge.h"
+#include "lib/window/huge.h"
 
 #include "base/config.h"
 #include "base/os.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator's own memory: zeroed, aligned, never handed out twice, used again. */
-#include "lib/alloc/meta.h"
+#include "lib/window/meta.h"
 
 #include "tests/unit/unit.h"
 

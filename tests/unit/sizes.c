@@ -8,8 +8,8 @@
 #include "tests/unit/unit.h"
 
 #include "lib/alloc/central.h"
-#include "lib/alloc/sizes.h"
-#include "lib/alloc/span.h"
+#include "lib/window/sizes.h"
+#include "lib/window/span.h"
 
 static unsigned sizes_without_the_smallest_class_that_fits(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/meta.h. */
-#include "lib/alloc/meta.h"
+/* See lib/window/meta.h. */
+#include "lib/window/meta.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/compiler.h"
-#include "lib/alloc/arena.h"
+#include "lib/window/arena.h"
 
 enum { SMALLEST_SHIFT = 6, LINE = 1 << SMALLEST_SHIFT, SHIFTS = 26 };
 

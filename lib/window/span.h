@@ -11,14 +11,14 @@
  * is written last when a span comes to be and first when it ends: a child that was cut off in
  * between loses the pages and never sees them twice.
  */
-#ifndef ALLOC_SPAN_H
-#define ALLOC_SPAN_H
+#ifndef WINDOW_SPAN_H
+#define WINDOW_SPAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/alloc/arena.h"
+#include "lib/window/arena.h"
 
 enum span_state {
     SPAN_NONE,

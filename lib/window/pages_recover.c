@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/pages.h: free runs found again from the states of their spans. */
+/* See lib/window/pages.h: free runs found again from the states of their spans. */
 #include <string.h>
 
-#include "lib/alloc/pages.h"
+#include "lib/window/pages.h"
 
 static void lists_clear(struct pages *pages)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/alloc/huge.h. Pieces that were advised are remembered in a sorted table, so that the
+ * See lib/window/huge.h. Pieces that were advised are remembered in a sorted table, so that the
  * advice can be withdrawn for the part in which memory goes back to the kernel: `piece_cut`.
  */
-#include "lib/alloc/huge.h"
+#include "lib/window/huge.h"
 
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/os.h"
-#include "lib/alloc/harden.h"
+#include "lib/window/harden.h"
 
 enum {
     HUGE_BYTES = 2 << 20,

@@ -23,15 +23,15 @@
  * bytes of what is not a live block's start are 0 in all three. Hence free() may look up any
  * pointer below it, and a unit's kind needs no change when its span ends.
  */
-#ifndef ALLOC_ARENA_H
-#define ALLOC_ARENA_H
+#ifndef WINDOW_ARENA_H
+#define WINDOW_ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/lock.h"
-#include "lib/alloc/sizes.h"
+#include "lib/window/sizes.h"
 
 struct window {
     /* By mark: where the byte for address 0 would be. Its low six bits are also how many bits of an

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/harden.h: the pages that can't be touched. */
-#include "lib/alloc/harden.h"
+/* See lib/window/harden.h: the pages that can't be touched. */
+#include "lib/window/harden.h"
 
 #include <string.h>
 
 #include "base/config.h"
 #include "base/os.h"
-#include "lib/alloc/sizes.h"
+#include "lib/window/sizes.h"
 
 enum {
     MARKED_MOST = 1 << 28, /* bytes; markers of more would take too much memory of the kernel's */

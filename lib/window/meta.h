@@ -5,14 +5,14 @@
  * pointer here stays readable for ever. Places are also known by a 32-bit number (in 16-byte
  * steps).
  */
-#ifndef ALLOC_META_H
-#define ALLOC_META_H
+#ifndef WINDOW_META_H
+#define WINDOW_META_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/lock.h"
-#include "lib/alloc/arena.h"
+#include "lib/window/arena.h"
 
 enum { META_ID_SHIFT = 4 };
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/alloc/pages.h. Free runs hang on shelves by kind and length; a bitmap says which lengths
+ * See lib/window/pages.h. Free runs hang on shelves by kind and length; a bitmap says which lengths
  * are there, so finding one takes a few instructions. A dirty run is also on a list by age, from
  * which the oldest are returned to the kernel. A run that is given joins its free neighbours,
  * which it finds by the table of units. If nothing fits, short runs that were kept apart are
  * joined, and at last the window grows.
  */
-#include "lib/alloc/pages.h"
+#include "lib/window/pages.h"
 
 #include <string.h>
 
 #include "base/config.h"
 #include "base/os.h"
-#include "lib/alloc/harden.h"
-#include "lib/alloc/huge.h"
+#include "lib/window/harden.h"
+#include "lib/window/huge.h"
 
 enum {
     EXACT = 64,     /* runs up to this many units have a list for each length, */

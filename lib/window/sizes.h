@@ -13,8 +13,8 @@
  * keeps such a block for itself, which is what makes two threads write to one cache line for ever
  * after.
  */
-#ifndef ALLOC_SIZES_H
-#define ALLOC_SIZES_H
+#ifndef WINDOW_SIZES_H
+#define WINDOW_SIZES_H
 
 #include <stdbool.h>
 #include <stddef.h>

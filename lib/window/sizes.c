@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/sizes.h. Chooses how long a span of each class is. */
-#include "lib/alloc/sizes.h"
+/* See lib/window/sizes.h. Chooses how long a span of each class is. */
+#include "lib/window/sizes.h"
 
 enum {
     SPAN_SMALL_UNITS = 8,   /* spans of small blocks: up to 32 KiB */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/span.h. */
-#include "lib/alloc/span.h"
+/* See lib/window/span.h. */
+#include "lib/window/span.h"
 
 static uint32_t count = 1; /* id 0 means "none" */
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/alloc/arena.h. At start a place for the window is chosen, at random within a range that
+ * See lib/window/arena.h. At start a place for the window is chosen, at random within a range that
  * kernels leave alone. Then the window is opened piece by piece, each a share of what is open;
  * where another mapping is in the way, it is skipped. Tables grow with the window, under one lock,
  * and before `window.granules` says so.
  */
-#include "lib/alloc/arena.h"
+#include "lib/window/arena.h"
 
 #include <errno.h>
 
 #include "base/config.h"
 #include "base/os.h"
-#include "lib/alloc/huge.h"
+#include "lib/window/huge.h"
 
 /*
  * Places to try, widest first. 32 TiB is clear of what x86-64 and 48-bit aarch64 kernels use on

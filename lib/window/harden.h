@@ -10,8 +10,8 @@
  * A run that is free can't be touched, nor can the page behind each run that is in use. That takes
  * a call of the kernel's for each run, none for a block.
  */
-#ifndef ALLOC_HARDEN_H
-#define ALLOC_HARDEN_H
+#ifndef WINDOW_HARDEN_H
+#define WINDOW_HARDEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  * Invariant of `auto`: no 2 MiB that a hole was returned in are advised. khugepaged would otherwise
  * fill the hole again, as it may by default if one page of the 2 MiB is in use.
  */
-#ifndef ALLOC_HUGE_H
-#define ALLOC_HUGE_H
+#ifndef WINDOW_HUGE_H
+#define WINDOW_HUGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,14 +12,14 @@
  * many of them. There is no thread for that: a thread on the cold path that sees that the time
  * has passed does it.
  */
-#ifndef ALLOC_PAGES_H
-#define ALLOC_PAGES_H
+#ifndef WINDOW_PAGES_H
+#define WINDOW_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/alloc/span.h"
+#include "lib/window/span.h"
 
 enum { POOL_MAX = 8, BUCKETS = 164, SIDES = 8 };
 /* Clean runs, and the dirty ones of each side. */
