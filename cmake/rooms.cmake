@@ -12,7 +12,7 @@ if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
 
     file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*/*.c
         ${PROJECT_SOURCE_DIR}/tool/*/*/*.c)
-    list(FILTER room_sources EXCLUDE REGEX /tool/command/) # its table names the verbs, above
+    list(FILTER room_sources EXCLUDE REGEX "/tool/(command|record)/") # the table names the verbs, above
     # What makes pictures answer is JavaScript, and part of the program.
     set(embed ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
     foreach(pair picture/flame.js:flame_script picture/flame_alone.js:flame_alone_script

@@ -5,7 +5,7 @@
 # release build, which is beside it as a link.
 if(TARGET memoir_rooms)
     file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c
-        ${PROJECT_SOURCE_DIR}/tool/command/*.c)
+        ${PROJECT_SOURCE_DIR}/tool/command/*.c ${PROJECT_SOURCE_DIR}/tool/record/*.c)
     add_executable(memoir_tool ${tool_sources} $<TARGET_OBJECTS:memoir_base>)
     target_compile_options(memoir_tool PRIVATE ${MEMOIR_WARNINGS})
     target_compile_definitions(memoir_tool PRIVATE MEMOIR_LIBDIR="${CMAKE_INSTALL_FULL_LIBDIR}")

@@ -3,7 +3,7 @@
 #include <glob.h>
 
 #include "tool/command/command.h"
-#include "tool/guard_report.h"
+#include "tool/record/record.h"
 
 bool verb_guard(const struct arguments *arguments, struct error *error)
 {

@@ -18,7 +18,7 @@
 #include "tool/command/command.h"
 #include "tool/memory/memory.h"
 #include "tool/process/process.h"
-#include "tool/shelf.h"
+#include "tool/record/record.h"
 #include "tool/terminal/terminal.h"
 
 enum { SIZE_TEXT = 24, REASON_SIZE = 64, BELL_MS = 500 };

@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "tool/command/command.h"
-#include "tool/record.h"
-#include "tool/shelf.h"
-#include "tool/summary.h"
+#include "tool/record/record.h"
 #include "tool/terminal/terminal.h"
 
 /* What was done, for --json. */

@@ -22,7 +22,7 @@
 #include "base/nearest.h"
 #include "tool/command/command.h"
 #include "tool/process/process.h"
-#include "tool/record.h"
+#include "tool/record/record.h"
 #include "tool/suppress.h"
 #include "tool/terminal/terminal.h"
 

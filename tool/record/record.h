@@ -3,14 +3,16 @@
  * The files of one `memoir run`. A program and all that it starts write their captures, each its
  * own, into a folder of ours; the one with the largest heap is what the user gets, under a name
  * that tells what it is. Captures of processes that were killed are completed from their recorder
- * files (tool/shelf.h): by run, or if that is gone by `memoir recover`.
+ * files (tool/record/shelf.h): by run, or if that is gone by `memoir recover`.
  */
-#ifndef TOOL_RECORD_H
-#define TOOL_RECORD_H
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
 
 #include "tool/command/command.h"
 #include "tool/process/process.h"
-#include "tool/shelf.h"
+#include "tool/record/guard_report.h"
+#include "tool/record/shelf.h"
+#include "tool/record/summary.h"
 #include "tool/terminal/terminal.h"
 
 struct record {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/shelf_told.h. Each kind of file has the name that its own library would have given it,
- * with the next free number, so that scripts which collect such files find them. What is written is
- * what the recorder file holds at the moment of the kill.
+ * See tool/record/shelf_told.h. Each kind of file has the name that its own library would have
+ * given it, with the next free number, so that scripts which collect such files find them. What is
+ * written is what the recorder file holds at the moment of the kill.
  */
-#include "tool/shelf_told.h"
+#include "tool/record/shelf_told.h"
 
 #include <dirent.h>
 #include <limits.h>

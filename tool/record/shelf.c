@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/shelf.h. Whether a writer still lives is asked of the kernel: it holds a lock on its
- * file, or, where the program has closed all descriptors, the process of that number started at the
- * same tick. A number alone proves nothing, since it is used again. Files are opened only if they
- * are ours: every user may write to /dev/shm.
+ * See tool/record/shelf.h. Whether a writer still lives is asked of the kernel: it holds a lock on
+ * its file, or, where the program has closed all descriptors, the process of that number started at
+ * the same tick. A number alone proves nothing, since it is used again. Files are opened only if
+ * they are ours: every user may write to /dev/shm.
  */
-#include "tool/shelf.h"
+#include "tool/record/shelf.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "tool/memory/memory.h"
 #include "tool/process/process.h"
 #include "tool/profile/capture/capture.h"
-#include "tool/shelf_told.h"
+#include "tool/record/shelf_told.h"
 
 enum { PLACES = 3, FILE_MAX = 1 << 30 };
 static const char about_name[] = "about";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/record.h. A recording goes through three hands: run makes its folder, the library fills
- * it, and run, or recover after it, keeps one file of it and says what was found. A file is copied
- * to its place before its folder goes, so that a kill at any point leaves one of the two. Names
- * tell the program, the time of its end, its pid and its peak.
+ * See tool/record/record.h. A recording goes through three hands: run makes its folder, the library
+ * fills it, and run, or recover after it, keeps one file of it and says what was found. A file is
+ * copied to its place before its folder goes, so that a kill at any point leaves one of the two.
+ * Names tell the program, the time of its end, its pid and its peak.
  */
-#include "tool/record.h"
+#include "tool/record/record.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -21,9 +21,9 @@
 
 #include "base/config.h"
 #include "base/print.h"
-#include "tool/guard_report.h"
 #include "tool/process/process.h"
-#include "tool/summary.h"
+#include "tool/record/guard_report.h"
+#include "tool/record/summary.h"
 #include "tool/terminal/terminal.h"
 
 static const char folder_shape[] = "/.memoir-XXXXXX";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/summary.h. Names are looked for once, when the summary is printed or lost blocks are
- * judged, whichever comes first.
+ * See tool/record/summary.h. Names are looked for once, when the summary is printed or lost blocks
+ * are judged, whichever comes first.
  */
-#include "tool/summary.h"
+#include "tool/record/summary.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * dump.exit) and could not, because it was killed: written from its recorder file, under the names
  * that they would have had.
  */
-#ifndef TOOL_SHELF_TOLD_H
-#define TOOL_SHELF_TOLD_H
+#ifndef RECORD_SHELF_TOLD_H
+#define RECORD_SHELF_TOLD_H
 
 #include <stddef.h>
 

@@ -9,8 +9,8 @@
  *     state...  one recorder file for each process, removed by the library where the process ended
  *               in order and its capture is complete
  */
-#ifndef TOOL_SHELF_H
-#define TOOL_SHELF_H
+#ifndef RECORD_SHELF_H
+#define RECORD_SHELF_H
 
 #include <limits.h>
 #include <stdbool.h>

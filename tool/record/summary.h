@@ -3,8 +3,8 @@
  * What a capture says in a few lines: the heap over time, and the places behind the largest part
  * of it.
  */
-#ifndef TOOL_SUMMARY_H
-#define TOOL_SUMMARY_H
+#ifndef RECORD_SUMMARY_H
+#define RECORD_SUMMARY_H
 
 #include <stdbool.h>
 #include <stdint.h>

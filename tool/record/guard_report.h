@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A report of the library about a guarded block (lib/guard/report.h), with names and lines. */
-#ifndef TOOL_GUARD_REPORT_H
-#define TOOL_GUARD_REPORT_H
+#ifndef RECORD_GUARD_REPORT_H
+#define RECORD_GUARD_REPORT_H
 
 #include "tool/terminal/terminal.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/guard_report.h. The file is read as a profile of up to three samples, one a stack
+ * See tool/record/guard_report.h. The file is read as a profile of up to three samples, one a stack
  * (tool/profile/read/read_guard.c), so that names come from where all other names come from. Frames
  * are printed innermost first, inlined functions before the one that they are in.
  */
-#include "tool/guard_report.h"
+#include "tool/record/guard_report.h"
 
 #include <inttypes.h>
 #include <string.h>
