@@ -2,7 +2,7 @@
 /*
  * The options of one process. config.def is the table; this turns it into `struct config` and into
  * rows that can be walked. Read once at start, by one thread; afterwards only
- * lib/api/control.c writes, and only what may change while the program runs.
+ * lib/control/control.c writes, and only what may change while the program runs.
  *
  * Text of options is pairs, "key:value" or "key=value", separated by commas or line ends, blanks
  * around anything ignored; '#' at the start of a pair or behind a blank begins a comment up to the

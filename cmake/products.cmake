@@ -6,7 +6,8 @@ set(library_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc>
     $<TARGET_OBJECTS:memoir_window> $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_heap>
     $<TARGET_OBJECTS:memoir_cpu>
     $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard> $<TARGET_OBJECTS:memoir_dump>
-    $<TARGET_OBJECTS:memoir_process> $<TARGET_OBJECTS:memoir_api> $<TARGET_OBJECTS:memoir_faces>)
+    $<TARGET_OBJECTS:memoir_process> $<TARGET_OBJECTS:memoir_api> $<TARGET_OBJECTS:memoir_control>
+    $<TARGET_OBJECTS:memoir_faces>)
 
 # The shared library: libc alone (--no-undefined), never unloaded (nodelete).
 add_library(memoir_shared SHARED ${library_objects})

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts the library: at the first malloc, which may come long before constructors run, or in our
- * own constructor if nothing allocated. Nothing is torn down at the end, because atexit handlers
- * and the loader still use the heap.
+ * own constructor (lib/control/lifetime.c) if nothing allocated.
  */
 #include "lib/api/init.h"
 
@@ -10,21 +9,13 @@
 #include <unistd.h>
 
 #include "base/config.h"
-#include "base/loaded.h"
 #include "base/lock.h"
 #include "base/message.h"
-#include "base/object.h"
-#include "base/os.h"
-#include "base/os_thread.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/above.h"
 #include "lib/api/cold.h"
-#include "lib/api/control.h"
-#include "lib/api/faces.h"
-#include "lib/api/leaks.h"
-#include "lib/api/stats.h"
 #include "lib/cpu/cpu.h"
-#include "lib/dump/dump.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 #include "lib/process/process.h"
@@ -34,10 +25,9 @@ extern const char *memoir_conf __attribute__((weak));
 enum { NOT_YET, READY, FAILED };
 
 static struct lock init_lock = {0, LOCK_INIT};
-bool init_ready;
+bool init_ready, init_expects_scan;
 static uint8_t state;
 static bool keyed;
-static int stats_fd = 2; /* a duplicate: some programs close stderr before they end */
 static pthread_key_t key;
 
 static void thread_end(void *heap)
@@ -78,8 +68,6 @@ static void start(void)
         show_options();
     if (profile_is_wanted())
         threads_keep_names();
-    if (config.stats)
-        stats_fd = os_duplicate(2);
     sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
     track_recording(config.heap);
     if (!alloc_init()) {
@@ -87,7 +75,7 @@ static void start(void)
         return;
     }
     alloc_fork_watch();
-    guard_init(config.leak_at_exit || leaks_expected);
+    guard_init(config.leak_at_exit || init_expects_scan);
     store_release(&state, READY);
     store_release(&init_ready, true);
 }
@@ -125,39 +113,4 @@ void init_thread_watch(void)
 {
     if (load_acquire(&keyed) && pthread_getspecific(key) == NULL)
         pthread_setspecific(key, &key);
-}
-
-__attribute__((constructor(101))) static void come_up(void)
-{
-    os_tid_learn();
-    if (init_done() && !twin_is_in_charge()) {
-        attach_init(&(struct attach_commands){control_command, control_keeps_file});
-        ending_apply();
-        guard_faults();
-        control_cpu_init();
-    }
-    objects_refresh();
-    char path[LOADED_PATH];
-    loaded_program(path); /* now: relative to where the program was started */
-}
-
-__attribute__((destructor)) static void go(void)
-{
-    struct roots_thread here = {0};
-    roots_here(&here);
-    attach_end();
-    if (load_acquire(&state) != READY)
-        return;
-    if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
-        cold_end();
-    guard_exit();
-    if (harden_on && os_thread_is_only())
-        tail_exit();
-    cold_verify();
-    leaks_exit(&here);
-    triggers_exit(NULL);
-    dump_recorder_end();
-    if (config.stats)
-        stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);
-    faces_exit();
 }

@@ -15,6 +15,9 @@ INLINE bool init_done(void)
 {
     return likely(load_acquire(&init_ready)) || init_done_slow();
 }
+/* A face will make a scan for lost blocks, so that all blocks must be where the scan looks. Set
+ * before the heap starts. */
+extern HIDDEN bool init_expects_scan;
 /* Tells libc that this thread has a heap to give back at its end. */
 void init_thread(void *heap);
 /* The calling thread's end will be noticed though it has no heap. */

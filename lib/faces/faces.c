@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/faces.h. */
+/* See lib/api/above.h. */
 #include <stddef.h>
 
 #include "base/compiler.h"

@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/notice.h"
 #include "lib/heap/observer.h"

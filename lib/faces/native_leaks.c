@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 

@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/jemalloc/jemalloc.h"

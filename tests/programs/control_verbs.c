@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/api/control.h"
+#include "lib/control/control.h"
 #include "lib/heap/observer.h"
 
 static char answer[16384];

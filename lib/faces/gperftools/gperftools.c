@@ -17,6 +17,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/gperftools/heap_checker.h"
 #include "lib/faces/gperftools/mmap_profile.h"

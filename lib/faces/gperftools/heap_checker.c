@@ -75,7 +75,7 @@ void heap_checker_init(void)
         settings->folder = "/tmp";
     config.heap = true;
     config.heap_rate = 0;
-    leaks_expected = true;
+    init_expects_scan = true;
 }
 
 /* All memory of libraries that their constructors allocate is there, and none of the program's. */

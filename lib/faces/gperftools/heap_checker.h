@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 
 /* The values of the variables HEAP_CHECK_*, after the mode has had its say. */
 struct heap_checker_settings {

@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/malloc_extension.h"

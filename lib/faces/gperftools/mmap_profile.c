@@ -21,6 +21,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 

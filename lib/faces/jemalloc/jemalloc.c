@@ -18,6 +18,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"

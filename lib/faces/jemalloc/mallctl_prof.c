@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/mallctl.h"

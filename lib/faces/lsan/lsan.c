@@ -48,7 +48,7 @@ void lsan_init(void)
         return;
     config.heap = true;
     config.heap_rate = 0;
-    leaks_expected = true;
+    init_expects_scan = true;
 }
 
 void lsan_before_main(void)

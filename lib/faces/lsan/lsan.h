@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/api/api.h"
+#include "lib/control/control.h"
 
 struct lsan_options {
     unsigned exit_code, leaks_max; /* 0: all leaks */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the program says about its memory (lib/leak/declared.h), for callers outside of the
  * allocator. */
-#ifndef API_LEAKS_DECLARED_H
-#define API_LEAKS_DECLARED_H
+#ifndef CONTROL_LEAKS_DECLARED_H
+#define CONTROL_LEAKS_DECLARED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans for lost blocks (lib/leak): at the end of the program, and on request. */
-#ifndef API_LEAKS_H
-#define API_LEAKS_H
+#ifndef CONTROL_LEAKS_H
+#define CONTROL_LEAKS_H
 
 #include <stdbool.h>
 
@@ -14,9 +14,6 @@ struct leak_request leaks_request(void);
 const struct leak_scan *leaks_find(const struct leak_request *request);
 /* Why there is none, for people. */
 const char *leaks_refusal(void);
-/* A face will make one, so that all blocks must be where the scan looks. Set before the heap
- * starts. */
-extern HIDDEN bool leaks_expected;
 /* The program ends, by the thread `here`, which stays until then. With the option leak.at_exit the
  * result is part of the last snapshot. */
 void leaks_exit(const struct roots_thread *here);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The accounting as text: at exit by option, and for malloc_stats and malloc_info. */
-#ifndef API_STATS_H
-#define API_STATS_H
+#ifndef CONTROL_STATS_H
+#define CONTROL_STATS_H
 
 #include "base/print.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/stats.h. */
-#include "lib/api/stats.h"
+/* See lib/control/stats.h. */
+#include "lib/control/stats.h"
 
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
-#include "lib/api/mismatch.h"
+#include "lib/api/api.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/leaks.h. The work is done by a thread of ours, which interrupts all others. */
-#include "lib/api/leaks.h"
+/* See lib/control/leaks.h. The work is done by a thread of ours, which interrupts all others. */
+#include "lib/control/leaks.h"
 
 #include "base/compiler.h"
 #include "base/config.h"
@@ -22,8 +22,6 @@ static uint32_t done;
 static struct leak_request request_now;
 static const struct leak_scan *found;
 static const struct roots_thread *exiting; /* the thread that ends the program */
-
-bool leaks_expected;
 
 static const struct leak_scan *find(const struct leak_request *request);
 static void helper_run(void);

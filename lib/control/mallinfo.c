@@ -12,9 +12,8 @@
 
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
-#include "lib/api/cold.h"
-#include "lib/api/init.h"
-#include "lib/api/stats.h"
+#include "lib/api/api.h"
+#include "lib/control/stats.h"
 
 /* In glibc's order: arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost.
  */

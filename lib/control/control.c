@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/control.h. One function for each option says what it means while the program runs;
- * the caller (the start, a call, a line of the protocol) has set its field in `config` before.
+ * See lib/control/control.h. One function for each option says what it means while the program
+ * runs; the caller (the start, a call, a line of the protocol) has set its field in `config`
+ * before.
  */
-#include "lib/api/control.h"
+#include "lib/control/control.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,8 +15,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "lib/api/cold.h"
-#include "lib/api/init.h"
+#include "lib/api/api.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"

@@ -6,7 +6,7 @@
  * No command names a file: a dump goes where the program was told to put dumps, or to a file that
  * the client itself has opened.
  */
-#include "lib/api/control.h"
+#include "lib/control/control.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
-#include "lib/api/cold.h"
-#include "lib/api/leaks.h"
+#include "lib/api/api.h"
+#include "lib/control/leaks.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"

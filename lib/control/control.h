@@ -5,14 +5,16 @@
  * these changes here. A dump in the style of another library is made by its face with `dump_write`;
  * one for a signal or a limit is made by lib/dump/triggers.c, when a thread leaves the allocator.
  */
-#ifndef API_CONTROL_H
-#define API_CONTROL_H
+#ifndef CONTROL_CONTROL_H
+#define CONTROL_CONTROL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/file/sink.h"
+#include "lib/control/leaks.h"
+#include "lib/control/leaks_declared.h"
 #include "lib/dump/dump.h"
 
 /* The styles of memoir, jemalloc and gperftools, set up at start and changed by their faces. */
@@ -67,8 +69,5 @@ int control_command(const char *line, size_t length, int fd, struct sink *sink);
 /* Whether the command goes on using `fd` after its answer: it must be run by a thread with the
  * program's table of descriptors. */
 bool control_keeps_file(const char *line, size_t length);
-
-/* The options that apply to it, at start. */
-void control_init(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/leaks_declared.h. */
-#include "lib/api/leaks_declared.h"
+/* See lib/control/leaks_declared.h. */
+#include "lib/control/leaks_declared.h"
 
-#include "lib/api/cold.h"
+#include "lib/api/api.h"
 #include "lib/leak/leak.h"
 
 bool leaks_ignore(const void *block)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lib/api asks of the room above it: the faces of other allocators (lib/faces), their options,
- * variables and functions. Each changes nothing unless the program uses it.
+ * What lib/api asks of the rooms above it: control (lib/control), and the faces of other allocators
+ * (lib/faces), their options, variables and functions. A face changes nothing unless the program
+ * uses it.
  */
-#ifndef API_FACES_H
-#define API_FACES_H
+#ifndef API_ABOVE_H
+#define API_ABOVE_H
+
+/* The allocator is up, and this thread holds no lock: applies the options. */
+void control_init(void);
 
 /* `config` is loaded and nothing else is up: reads variables and options and changes `config`. */
 void faces_init(void);
