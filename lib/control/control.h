@@ -14,6 +14,7 @@
 
 #include "base/file/sink.h"
 #include "lib/control/leaks.h"
+#include "lib/control/leaks_by_stack.h"
 #include "lib/control/leaks_declared.h"
 #include "lib/dump/dump.h"
 

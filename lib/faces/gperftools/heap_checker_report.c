@@ -12,14 +12,8 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-/* Lost blocks of one stack. */
-struct leak {
-    uint32_t stack;
-    uint64_t bytes, objects;
-};
-
-static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result);
-static void leaks_print(const struct leak *leaks, unsigned count);
+static unsigned leaks_gather(struct leaks_stack *leaks, const struct scan_result *result);
+static void leaks_print(const struct leaks_stack *leaks, unsigned count);
 static void file_name(const char *name, char *path, size_t size);
 static void program_name(char *name, size_t size);
 
@@ -27,8 +21,8 @@ void heap_checker_report(const char *name, const struct leak_scan *scan,
                          const struct heap_checker_sums *sums)
 {
     char path[DUMP_NAME_SIZE], program[256];
-    size_t room = SCAN_ROWS * sizeof(struct leak);
-    struct leak *leaks = os_map(room);
+    size_t room = SCAN_ROWS * sizeof(struct leaks_stack);
+    struct leaks_stack *leaks = os_map(room);
     heap_checker_say(false, "Leak check %s detected leaks of %lu bytes in %lu objects\n", name,
                      (unsigned long)sums->bytes, (unsigned long)sums->objects);
     if (leaks != NULL) {
@@ -60,47 +54,21 @@ void heap_checker_report(const char *name, const struct leak_scan *scan,
                             "repeatably\n");
 }
 
-/* By stack first, so that the rows of a stack, one a size and thread, are side by side. */
-static bool is_before(const struct leak *a, const struct leak *b, bool by_stack)
+static unsigned leaks_gather(struct leaks_stack *leaks, const struct scan_result *result)
 {
-    return by_stack || a->bytes == b->bytes ? a->stack < b->stack : a->bytes > b->bytes;
-}
-
-static void leaks_sort(struct leak *leaks, unsigned count, bool by_stack)
-{
-    for (unsigned gap = count / 2; gap > 0; gap /= 2)
-        for (unsigned i = gap; i < count; i++) {
-            struct leak leak = leaks[i];
-            unsigned at = i;
-            for (; at >= gap && is_before(&leak, &leaks[at - gap], by_stack); at -= gap)
-                leaks[at] = leaks[at - gap];
-            leaks[at] = leak;
-        }
-}
-
-static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result)
-{
-    unsigned count = 0, stacks = 0;
+    unsigned count = 0;
     for (unsigned i = 0; i < SCAN_ROWS; i++) {
         const struct scan_row *row = &result->rows[i];
         if (row->used)
-            leaks[count++] = (struct leak){
-                track_stack(row->site), row->requested_bytes,
-                row->definite.blocks + row->indirect.blocks + row->possible.blocks};
+            leaks[count++] = (struct leaks_stack){
+                .stack = track_stack(row->site),
+                .bytes = row->requested_bytes,
+                .objects = row->definite.blocks + row->indirect.blocks + row->possible.blocks};
     }
-    leaks_sort(leaks, count, true);
-    for (unsigned i = 0; i < count; i++)
-        if (stacks > 0 && leaks[stacks - 1].stack == leaks[i].stack) {
-            leaks[stacks - 1].bytes += leaks[i].bytes;
-            leaks[stacks - 1].objects += leaks[i].objects;
-        } else {
-            leaks[stacks++] = leaks[i];
-        }
-    leaks_sort(leaks, stacks, false);
-    return stacks;
+    return leaks_by_stack(leaks, count);
 }
 
-static void leaks_print(const struct leak *leaks, unsigned count)
+static void leaks_print(const struct leaks_stack *leaks, unsigned count)
 {
     unsigned most = heap_checker_settings.leaks_max;
     heap_checker_say(false, "The %u largest leaks:\n", count < most ? count : most);

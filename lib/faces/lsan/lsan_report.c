@@ -16,21 +16,15 @@ enum { FRAMES_MAX = 256 };
 extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status)
     __attribute__((weak));
 
-struct leak {
-    uint32_t stack;
-    bool indirect, suppressed;
-    uint64_t bytes, objects;
-};
-
-static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result);
-static bool is_suppressed(const struct leak *leak);
-static void leak_print(const struct leak *leak, const struct scan_result *result);
+static unsigned leaks_gather(struct leaks_stack *leaks, const struct scan_result *result);
+static bool is_suppressed(const struct leaks_stack *leak);
+static void leak_print(const struct leaks_stack *leak, const struct scan_result *result);
 static void demangle(char *text, size_t size);
 
 uint64_t lsan_report(const struct leak_scan *scan)
 {
-    size_t room = (size_t)2 * SCAN_ROWS * sizeof(struct leak);
-    struct leak *leaks = os_map(room);
+    size_t room = (size_t)2 * SCAN_ROWS * sizeof(struct leaks_stack);
+    struct leaks_stack *leaks = os_map(room);
     uint64_t bytes = 0, objects = 0;
     unsigned count = leaks == NULL ? 0 : leaks_gather(leaks, &scan->result), shown = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -56,53 +50,26 @@ uint64_t lsan_report(const struct leak_scan *scan)
     return bytes;
 }
 
-static bool is_before(const struct leak *a, const struct leak *b, bool by_stack)
+static unsigned leaks_gather(struct leaks_stack *leaks, const struct scan_result *result)
 {
-    if (a->indirect != b->indirect)
-        return b->indirect;
-    return by_stack || a->bytes == b->bytes ? a->stack < b->stack : a->bytes > b->bytes;
-}
-
-static void leaks_sort(struct leak *leaks, unsigned count, bool by_stack)
-{
-    for (unsigned gap = count / 2; gap > 0; gap /= 2)
-        for (unsigned i = gap; i < count; i++) {
-            struct leak leak = leaks[i];
-            unsigned at = i;
-            for (; at >= gap && is_before(&leak, &leaks[at - gap], by_stack); at -= gap)
-                leaks[at] = leaks[at - gap];
-            leaks[at] = leak;
-        }
-}
-
-static unsigned leaks_gather(struct leak *leaks, const struct scan_result *result)
-{
-    unsigned count = 0, kept = 0;
+    unsigned count = 0;
     for (unsigned i = 0; i < SCAN_ROWS; i++) {
         const struct scan_row *row = &result->rows[i];
         uint32_t stack = row->used ? track_stack(row->site) : 0;
         if (row->definite.blocks > 0)
-            leaks[count++] =
-                (struct leak){stack, false, false, row->definite_requested, row->definite.blocks};
+            leaks[count++] = (struct leaks_stack){
+                .stack = stack, .bytes = row->definite_requested, .objects = row->definite.blocks};
         if (row->indirect.blocks > 0)
             leaks[count++] =
-                (struct leak){stack, true, false, row->requested_bytes - row->definite_requested,
-                              row->indirect.blocks};
+                (struct leaks_stack){.stack = stack,
+                                     .indirect = true,
+                                     .bytes = row->requested_bytes - row->definite_requested,
+                                     .objects = row->indirect.blocks};
     }
-    leaks_sort(leaks, count, true);
-    for (unsigned i = 0; i < count; i++)
-        if (kept > 0 && leaks[kept - 1].stack == leaks[i].stack &&
-            leaks[kept - 1].indirect == leaks[i].indirect) {
-            leaks[kept - 1].bytes += leaks[i].bytes;
-            leaks[kept - 1].objects += leaks[i].objects;
-        } else {
-            leaks[kept++] = leaks[i];
-        }
-    leaks_sort(leaks, kept, false);
-    return kept;
+    return leaks_by_stack(leaks, count);
 }
 
-static bool is_suppressed(const struct leak *leak)
+static bool is_suppressed(const struct leaks_stack *leak)
 {
     struct code_name name;
     unsigned frames = 0;
@@ -117,7 +84,7 @@ static bool is_suppressed(const struct leak *leak)
     return false;
 }
 
-static void leak_print(const struct leak *leak, const struct scan_result *result)
+static void leak_print(const struct leaks_stack *leak, const struct scan_result *result)
 {
     unsigned frames = 0;
     message_format("%s leak of %lu byte(s) in %lu object(s) allocated from:\n",
