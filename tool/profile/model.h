@@ -195,6 +195,8 @@ struct profile_scan {
     int64_t time_ns; /* since the start */
     int64_t took_us, stood_us;
     int64_t reachable_objects, reachable_space;
+    int64_t
+        shared_out; /* lost objects without a record, counted to stacks of others of their size */
 };
 
 /* What keeps spans in use, as a whole; the columns pinned_space and so on have it by stack. */

@@ -6,6 +6,12 @@
 
 #include "tool/profile/read/read_capture.h"
 
+enum { VERDICTS = 3 };
+
+static uint64_t share_verdict(struct leak_rows *leaks, struct leak_row *from, unsigned verdict);
+static struct capture_count *verdict_of(struct leak_row *row, unsigned verdict);
+static uint64_t blocks_of(const struct capture_leak *leak);
+
 void leak_rows_start(struct leak_rows *leaks, struct profile *profile,
                      const struct capture_leaks *scan, uint64_t start_ms)
 {
@@ -22,9 +28,9 @@ void leak_rows_start(struct leak_rows *leaks, struct profile *profile,
 
 void leak_rows_row(struct leak_rows *leaks, struct profile *profile, const struct capture_leak *row)
 {
-    struct capture_leak *kept = profile_list_add(profile, &leaks->rows, sizeof *kept);
+    struct leak_row *kept = profile_list_add(profile, &leaks->rows, sizeof *kept);
     if (kept)
-        *kept = *row;
+        *kept = (struct leak_row){.leak = *row, .recorded = blocks_of(row)};
 }
 
 bool leak_rows_end(struct leak_rows *leaks, struct profile *profile)
@@ -38,18 +44,62 @@ bool leak_rows_end(struct leak_rows *leaks, struct profile *profile)
     };
     if (!profile->scan.known || profile->failed)
         return false;
+    struct leak_row *rows = leaks->rows.items;
+    for (size_t i = 0; profile->samples.weights && i < leaks->rows.count; i++)
+        for (unsigned k = 0; k < VERDICTS && rows[i].leak.stack == 0; k++)
+            profile->scan.shared_out += capture_value(share_verdict(leaks, &rows[i], k));
     for (unsigned i = 0; i < LEAK_COLUMNS; i++)
         leaks->columns[i] = profile_type(profile, columns[i].name, columns[i].unit);
     return !profile->failed;
 }
 
-void leak_rows_add(const struct leak_rows *leaks, struct profile *profile,
-                   const struct capture_leak *row, uint32_t stack, uint32_t label_set)
+/* Each recorded row of the size gets its share, rounded so that the sum is what there was. How many
+ * were shared out; the row that they came from keeps none of them. */
+static uint64_t share_verdict(struct leak_rows *leaks, struct leak_row *from, unsigned verdict)
 {
+    struct leak_row *rows = leaks->rows.items;
+    struct capture_count *rest = verdict_of(from, verdict);
+    uint64_t recorded = 0, passed = 0, given = 0, blocks = rest->blocks;
+    for (size_t i = 0; i < leaks->rows.count; i++)
+        if (rows[i].leak.stack != 0 && rows[i].leak.size == from->leak.size)
+            recorded += verdict_of(&rows[i], verdict)->blocks;
+    if (recorded == 0 || blocks == 0)
+        return 0;
+    for (size_t i = 0; i < leaks->rows.count; i++) {
+        struct capture_count *to = verdict_of(&rows[i], verdict);
+        if (rows[i].leak.stack == 0 || rows[i].leak.size != from->leak.size)
+            continue;
+        passed += to->blocks;
+        uint64_t until = (uint64_t)((double)blocks * (double)passed / (double)recorded + 0.5);
+        to->blocks += until - given;
+        to->bytes += (until - given) * from->leak.size;
+        given = until;
+    }
+    *rest = (struct capture_count){0};
+    return blocks;
+}
+
+static struct capture_count *verdict_of(struct leak_row *row, unsigned verdict)
+{
+    struct capture_count *counts[VERDICTS] = {&row->leak.definite, &row->leak.indirect,
+                                              &row->leak.possible};
+    return counts[verdict];
+}
+
+static uint64_t blocks_of(const struct capture_leak *leak)
+{
+    return leak->definite.blocks + leak->indirect.blocks + leak->possible.blocks;
+}
+
+void leak_rows_add(const struct leak_rows *leaks, struct profile *profile,
+                   const struct leak_row *row, uint32_t stack, uint32_t label_set)
+{
+    const struct capture_leak *leak = &row->leak;
     const uint64_t values[LEAK_COLUMNS] = {
-        row->definite.blocks, row->definite.bytes,  row->indirect.blocks,
-        row->indirect.bytes,  row->possible.blocks, row->possible.bytes,
+        leak->definite.blocks, leak->definite.bytes,  leak->indirect.blocks,
+        leak->indirect.bytes,  leak->possible.blocks, leak->possible.bytes,
     };
+    float weight = row->recorded > 0 ? (float)blocks_of(leak) / (float)row->recorded : 1;
     size_t sample = profile_sample(profile, stack, label_set);
     struct profile_samples *samples = &profile->samples;
     if (profile->failed)
@@ -57,9 +107,9 @@ void leak_rows_add(const struct leak_rows *leaks, struct profile *profile,
     for (unsigned i = 0; i < LEAK_COLUMNS; i++)
         samples->values[leaks->columns[i]][sample] = capture_value(values[i]);
     if (samples->weights)
-        samples->weights[sample] = 1;
+        samples->weights[sample] = weight;
     if (samples->scales)
-        samples->scales[sample] = (struct profile_scale){1, 1, 0, 0};
+        samples->scales[sample] = (struct profile_scale){weight, weight, 0, 0};
 }
 
 void leak_rows_free(struct leak_rows *leaks)

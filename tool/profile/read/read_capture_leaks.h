@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A scan for lost blocks in a capture while it is read: its rows are kept and become samples at the
- * end, in columns of their own.
+ * end, in columns of their own. The scan sees every block, and the sampler recorded some of them:
+ * the rest is shared out among the stacks of recorded lost blocks of the same size, as many to each
+ * as its share of the recorded ones is. Where none of that size was recorded, it has no stack.
  */
 #ifndef PROFILE_READ_READ_CAPTURE_LEAKS_H
 #define PROFILE_READ_READ_CAPTURE_LEAKS_H
@@ -12,8 +14,13 @@
 
 enum { LEAK_COLUMNS = 6 };
 
+struct leak_row {
+    struct capture_leak leak;
+    uint64_t recorded; /* blocks, before others were counted to it */
+};
+
 struct leak_rows {
-    struct list rows;               /* struct capture_leak */
+    struct list rows;               /* struct leak_row */
     unsigned columns[LEAK_COLUMNS]; /* lost, indirect, possible: objects and bytes of each */
 };
 
@@ -21,10 +28,11 @@ void leak_rows_start(struct leak_rows *leaks, struct profile *profile,
                      const struct capture_leaks *scan, uint64_t start_ms);
 void leak_rows_row(struct leak_rows *leaks, struct profile *profile,
                    const struct capture_leak *row);
-/* All rows are there: makes the columns. False: there was no scan. */
+/* All rows are there: shares out what has no stack, and makes the columns. False: there was no
+ * scan. */
 bool leak_rows_end(struct leak_rows *leaks, struct profile *profile);
 void leak_rows_add(const struct leak_rows *leaks, struct profile *profile,
-                   const struct capture_leak *row, uint32_t stack, uint32_t label_set);
+                   const struct leak_row *row, uint32_t stack, uint32_t label_set);
 void leak_rows_free(struct leak_rows *leaks);
 
 #endif

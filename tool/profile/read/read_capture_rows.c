@@ -520,9 +520,9 @@ static void leak_samples(struct taking *taking)
     struct leak_rows *leaks = &taking->leaks;
     bool known = leak_rows_end(leaks, profile);
     for (size_t i = 0; known && i < leaks->rows.count && !profile->failed; i++) {
-        const struct capture_leak *row = (struct capture_leak *)leaks->rows.items + i;
-        leak_rows_add(leaks, profile, row, stack_of(taking, row->stack),
-                      labels_of(taking, thread_of(taking, row->thread), row->size));
+        const struct leak_row *row = (struct leak_row *)leaks->rows.items + i;
+        leak_rows_add(leaks, profile, row, stack_of(taking, row->leak.stack),
+                      labels_of(taking, thread_of(taking, row->leak.thread), row->leak.size));
     }
 }
 

@@ -134,6 +134,8 @@ static void put_json(const struct view *view, const struct leaks *leaks, const s
     json_number(&json, "leaked_bytes", leaks->found_bytes);
     json_number(&json, "suppressed_stacks", (int64_t)leaks->suppressed);
     json_number(&json, "suppressed_bytes", leaks->suppressed_bytes);
+    if (leaks->rule == LEAKS_LOST)
+        json_number(&json, "not_sampled", view->profile->scan.shared_out);
     json_array(&json, "sites");
     for (size_t i = 0; i < leaks->count && (style->rows == 0 || i < style->rows); i++)
         json_row(&json, view, &leaks->rows[i]);
@@ -405,6 +407,7 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
     const char *words = "A single moment can't show leaks. Record every block until the "
                         "program ends\n(memoir run --exact), or compare two profiles (memoir "
                         "leaks FIRST SECOND).";
+    char count[32];
     if (view->base)
         words = "Counted as leaks: sites that grew by more than the noise from the "
                 "first profile to the second.";
@@ -419,6 +422,11 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
         words = "Counted as leaks: sites that grew by more than the noise in the "
                 "second half of the run.";
     fprintf(style->out, "%s\n", words);
+    int64_t shared_out = leaks->rule == LEAKS_LOST ? view->profile->scan.shared_out : 0;
+    if (shared_out > 0)
+        fprintf(style->out,
+                "%s lost objects were not sampled; sampled ones of the same size stand for them.\n",
+                question_count(count, (uint64_t)shared_out));
     if (leaks->found > 0 && style->name)
         fprintf(style->out,
                 "exit status 1 %s to accept these: memoir leaks%s%s %s --suppress > leaks.supp\n",
