@@ -32,8 +32,9 @@ static pthread_key_t key;
 
 static void thread_end(void *heap)
 {
+    struct caller caller = CALLER_HERE;
     (void)heap;
-    cpu_thread_end();
+    cpu_thread_end(&caller);
     cold_thread_end();
 }
 

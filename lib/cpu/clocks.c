@@ -32,6 +32,11 @@ void clocks_set_rate(unsigned rate)
     store_relaxed(&period_ns, NS / rate);
 }
 
+uint64_t clocks_period_ns(void)
+{
+    return load_relaxed(&period_ns);
+}
+
 /* Expirations that the next thread is to stand for. */
 static uint32_t bonus_take(uint64_t period)
 {
@@ -129,11 +134,13 @@ static uint64_t unheard(const struct task *task, uint64_t used)
     return all * period > task->told_ns ? all * period - task->told_ns : 0;
 }
 
-/* Notes what the thread has used up to now; the rest that no sample stands for, if it ends. */
+/* Notes what the thread has used up to now; the rest that no sample stands for, if it ends. Of one
+ * that is gone, and its clock with it, only samples tell. */
 static uint64_t settle(struct task *task, bool ends)
 {
     uint64_t now_ns = os_clock_ns(os_thread_clock((pid_t)task->tid));
     uint64_t used = now_ns > task->from_ns ? now_ns - task->from_ns : 0;
+    used = now_ns == 0 ? task->told_ns : used;
     task->used_ns += used;
     task->from_ns += used;
     uint64_t rest = ends && task->samples > 0 ? unheard(task, used) : 0;
@@ -176,10 +183,25 @@ void clocks_slow(uint32_t number, uint32_t times)
     os_timer_set(timer, times * task->period_ns, times * task->period_ns);
 }
 
-uint64_t clocks_weight(uint32_t number, int overrun)
+uint64_t clocks_left_take(void)
+{
+    int64_t left = load_relaxed(&left_ns);
+    while (left > 0 && !__atomic_compare_exchange_n(&left_ns, &left, 0, false, __ATOMIC_RELAXED,
+                                                    __ATOMIC_RELAXED)) {
+    }
+    return left > 0 ? (uint64_t)left : 0;
+}
+
+void clocks_left_give(uint64_t ns)
+{
+    __atomic_fetch_add(&left_ns, (int64_t)ns, __ATOMIC_RELAXED);
+}
+
+uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others)
 {
     struct task *task = tasks_at(number);
     uint64_t weight = overrun > 0 ? (uint64_t)overrun : 0, bonus = task->bonus;
+    *for_others = bonus != 0;
     task->bonus = 0;
     task->told_ns += (weight + (bonus == 0)) * task->period_ns;
     return weight + (bonus == 0 ? 1 : bonus);

@@ -20,6 +20,7 @@
 /* From now on clocks ring so often and send this signal. `wall`: they count all time. */
 void clocks_open(unsigned rate, int signal, bool wall);
 void clocks_set_rate(unsigned rate);
+uint64_t clocks_period_ns(void);
 /* A clock for a thread that has none. `begins`: what the thread has used so far counts, too. False:
  * the kernel has no timer for it. */
 bool clocks_arm(uint32_t number, bool begins);
@@ -29,8 +30,13 @@ bool clocks_arm(uint32_t number, bool begins);
 uint64_t clocks_disarm(uint32_t number, bool ends);
 /* The rate has changed. */
 void clocks_renew(uint32_t number);
-/* In the handler: how many periods the signal stands for, `overrun` more than one expiration. */
-uint64_t clocks_weight(uint32_t number, int overrun);
+/* In the handler: how many periods the signal stands for, `overrun` more than one expiration;
+ * *for_others: for those of ended threads, too. */
+uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others);
+/* What ended threads have left so far, and no thread that lives stands for. The caller counts it,
+ * or gives it back. */
+uint64_t clocks_left_take(void);
+void clocks_left_give(uint64_t ns);
 
 /* Where all time counts, a thread has a second timer, by the clock on the wall (lib/cpu/wall.h).
  * Its value is the thread's number with this bit. */

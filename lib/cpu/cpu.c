@@ -19,6 +19,7 @@
 #include "base/os_timer.h"
 #include "lib/alloc/alloc.h"
 #include "lib/cpu/clocks.h"
+#include "lib/cpu/ends.h"
 #include "lib/cpu/wall.h"
 
 enum {
@@ -102,6 +103,7 @@ static void task_ended(uint32_t number)
     struct task *task = tasks_at(number);
     wall_end(number);
     samples_spread(number, clocks_disarm(number, true));
+    ends_add(task);
     bool kept = task->samples != 0;
     if (kept && load_relaxed(&ended) >= ENDED_MOST) {
         samples_fold(number);
@@ -130,6 +132,11 @@ static void about_copy(void)
     store_relaxed(&to->uncovered, load_relaxed(&uncovered));
     store_release(&to->first_ms, first_ms);
     store_relaxed(&mirror_head()->last_ms, os_now_ms());
+}
+
+void cpu_settle(void)
+{
+    ends_count();
 }
 
 void cpu_copy(void)
@@ -161,6 +168,7 @@ static int begin_locked(const struct cpu_wish *wish)
     on_since_ns = os_now_ns();
     used_since = os_usage();
     store_relaxed(&uncovered, 0);
+    ends_begin();
     interrupt_expect(true);
     store_release(&cpu_running, 1); /* from here on threads that begin have clocks */
     for (uint32_t number = 1; number < tasks_count(); number++)
@@ -174,6 +182,7 @@ static int begin_locked(const struct cpu_wish *wish)
 
 static void end_locked(void)
 {
+    ends_count();
     store_release(&cpu_running, 0);
     interrupt_expect(false);
     clocks_scout(false);
@@ -269,6 +278,7 @@ void cpu_reset(void)
     on_since_ns = os_now_ns();
     used_since = os_usage();
     first_ms = cpu_runs() ? os_now_ms() : 0;
+    ends_begin();
     about_copy();
     cpu_unlock(&before);
 }
@@ -286,7 +296,7 @@ void cpu_thread_begin(void)
 }
 
 /* No system call where the thread was never profiled: a seccomp filter may end it for that. */
-void cpu_thread_end(void)
+void cpu_thread_end(const struct caller *at)
 {
     uint64_t before;
     if (!tasks_has_self())
@@ -295,6 +305,7 @@ void cpu_thread_end(void)
     uint32_t number = tasks_self(os_tid_asked());
     if (number != TASK_NONE) {
         os_thread_name(tasks_at(number)->name);
+        ends_note(number, at);
         task_ended(number);
     }
     os_signals_set(before, NULL);
@@ -338,9 +349,10 @@ static void on_interrupt(const void *about, void *context)
             wall_sample(number, info->si_overrun, context);
         return;
     }
-    uint64_t weight = clocks_weight(number, info->si_overrun);
+    bool for_others;
+    uint64_t weight = clocks_weight(number, info->si_overrun, &for_others);
     if (is_wanted())
-        samples_take(number, weight, context);
+        samples_take(number, weight, for_others, context);
 }
 
 void cpu_about(struct cpu_about *about)
@@ -419,6 +431,7 @@ void cpu_fork_child(void)
         on_since_ns = os_now_ns();
         used_since = os_usage();
         first_ms = os_now_ms();
+        ends_begin();
         if (number == TASK_NONE)
             cpu_thread_begin();
         else

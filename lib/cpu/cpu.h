@@ -44,7 +44,8 @@ void cpu_reset(void);
  * while nothing runs: a load. */
 extern uint32_t cpu_running;
 void cpu_thread_begin(void);
-void cpu_thread_end(void);
+/* `at`: the caller of the destructor. */
+void cpu_thread_end(const struct caller *at);
 
 /* What is known about the profile as a whole. */
 struct cpu_about {
@@ -61,6 +62,8 @@ struct cpu_about {
     unsigned threads, uncovered;  /* live ones with a row; those without a clock */
 };
 void cpu_about(struct cpu_about *about);
+/* Before samples are read: what has no sample and is known otherwise. */
+void cpu_settle(void);
 /* All of it into a recorder file that was made just now. */
 void cpu_copy(void);
 /* CPU time of a thread while it was profiled, by its own clock. */

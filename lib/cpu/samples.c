@@ -30,6 +30,9 @@ static struct table rows = {
 
 static struct samples_sums sums;
 static uint32_t rows_of_none; /* as task->rows */
+/* Stacks of the last threads that stood for others. */
+enum { OTHERS = 32 };
+static BULK uint32_t others[OTHERS], others_count;
 
 /* The number of a row that is made if need be; 0: there is no memory. */
 static uint32_t row_of(uint32_t stack, uint32_t number)
@@ -148,31 +151,63 @@ uint32_t samples_find(uint32_t number, const void *context)
     return id;
 }
 
+uint32_t samples_find_caller(uint32_t number, const struct caller *from)
+{
+    struct walk *walk = walks_take(WALKS_NOBODY, &tasks_at(number)->own);
+    if (walk == NULL)
+        return 0;
+    unwind(walk, from, config.heap_depth);
+    uint32_t id = row_find(walk, TASK_NONE);
+    walks_give(walk);
+    return id;
+}
+
 void samples_add(uint32_t id, uint32_t number, uint64_t samples, uint64_t ns)
 {
-    struct task *task = tasks_at(number);
     struct row *row = table_at(&rows, id);
     add(&row->samples, samples);
     add(&row->ns, ns);
-    add_relaxed(&task->samples, samples);
-    add_relaxed(&task->sampled_ns, ns);
     add(&sums.samples, samples);
     add(&sums.ns, ns);
+    if (number != TASK_NONE) {
+        add_relaxed(&tasks_at(number)->samples, samples);
+        add_relaxed(&tasks_at(number)->sampled_ns, ns);
+    }
     if (mirror_on()) {
         stacks_catch_up();
         row_copy(row, id);
-        task_copy(task, number, task->samples % NAME_EVERY == 1);
+        if (number != TASK_NONE)
+            task_copy(tasks_at(number), number, tasks_at(number)->samples % NAME_EVERY == 1);
         sums_copy();
     }
 }
 
-void samples_take(uint32_t number, uint64_t weight, const void *context)
+void samples_take(uint32_t number, uint64_t weight, bool for_others, const void *context)
 {
     uint32_t id = samples_find(number, context);
-    if (id == 0)
+    if (id == 0) {
         samples_lost(weight);
-    else
-        samples_add(id, number, 1, weight * tasks_at(number)->period_ns);
+        return;
+    }
+    samples_add(id, number, 1, weight * tasks_at(number)->period_ns);
+    if (for_others) {
+        uint32_t at = __atomic_fetch_add(&others_count, 1, __ATOMIC_RELAXED) % OTHERS;
+        store_release(&others[at], (uint32_t)((struct row *)table_at(&rows, id))->entry.a);
+    }
+}
+
+bool samples_spread_others(uint64_t ns)
+{
+    unsigned stacks = 0;
+    for (unsigned i = 0; i < OTHERS; i++)
+        stacks += load_acquire(&others[i]) != 0;
+    for (unsigned i = 0; i < OTHERS; i++) {
+        uint32_t stack = load_acquire(&others[i]);
+        uint32_t id = stack == 0 ? 0 : row_of(stack, TASK_NONE);
+        if (id != 0)
+            samples_add(id, TASK_NONE, 0, ns / stacks);
+    }
+    return stacks != 0;
 }
 
 void samples_lost(uint64_t weight)
@@ -219,7 +254,7 @@ void samples_each(void (*each)(void *context, const struct cpu_row *row), void *
             out.samples -= row->samples_mark;
             out.ns -= row->ns_mark;
         }
-        if (out.samples != 0)
+        if (out.samples != 0 || out.ns != 0)
             each(context, &out);
     }
 }

@@ -18,12 +18,18 @@ struct cpu_row {
 };
 
 /* In a handler: the thread of task `number` was interrupted at `context`; `weight` expirations of
- * its clock. Counted as lost if there was no way to take a sample. */
-void samples_take(uint32_t number, uint64_t weight, const void *context);
+ * its clock, which stand for ended threads, too, if `for_others`. Counted as lost if
+ * there was no way to take a sample. */
+void samples_take(uint32_t number, uint64_t weight, bool for_others, const void *context);
+/* Time of ended threads that none stands for: it belongs to what those were found doing that stood
+ * for others last. False: there was none. */
+bool samples_spread_others(uint64_t ns);
 /* The same in two steps: the row of what the thread is doing, 0 if there is no memory for it; and
  * what is added to a row of the same thread. */
 uint32_t samples_find(uint32_t number, const void *context);
 void samples_add(uint32_t row, uint32_t number, uint64_t samples, uint64_t ns);
+/* The row for TASK_NONE of where thread `number` calls from. Not in handlers. */
+uint32_t samples_find_caller(uint32_t number, const struct caller *from);
 /* Calls `each` for every stack and thread. `since_mark`: what came after the last mark only. */
 void samples_each(void (*each)(void *context, const struct cpu_row *row), void *context,
                   bool since_mark);

@@ -64,6 +64,7 @@ void capture_cpu(struct capture *capture)
     cpu_about(&about);
     if (about.first_ms == 0)
         return;
+    cpu_settle();
     write_threads(capture);
     samples_each(write_row, &writer, false);
     capture_record_end(capture);

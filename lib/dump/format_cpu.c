@@ -56,6 +56,7 @@ int format_cpu(const struct format_options *options, struct sink *sink)
     uintptr_t period_us = 1000000 / cpu_rate();
     struct writer writer = {.sink = sink, .period_ns = period_us * 1000};
     put(&writer, (const uintptr_t[]){0, 3, 0, period_us, 0}, 5);
+    cpu_settle();
     samples_each(put_row, &writer, options->since_mark);
     put(&writer, (const uintptr_t[]){0, 1, 0}, 3);
     last = writer.sums;

@@ -485,6 +485,7 @@ static void send_cpu(struct writer *writer, const struct format_options *options
 {
     uint64_t mapping = 0;
     send_cpu_head(writer);
+    cpu_settle();
     send_cpu_threads(writer);
     send_mappings(writer, true, &mapping);
     send_mappings(writer, false, &mapping);

@@ -46,7 +46,8 @@ bool foreign_serves(const char *function)
 static void thread_end(void *unused)
 {
     (void)unused;
-    cpu_thread_end();
+    struct caller caller = CALLER_HERE;
+    cpu_thread_end(&caller);
 }
 
 void init_thread_watch(void)

@@ -49,7 +49,7 @@ END2
 rounds=${MEMOIR_TRUTH_ROUNDS:-1}
 
 # agrees CLOCK RATE SPREAD ENDS ARGUMENTS... SPREAD: samples of unequal weight are worth less. ENDS: nanoseconds
-# of the kernel's own work as threads end, which is in no thread's profile.
+# before the profile begins, and since the last period and tick of each thread.
 agrees() {
     clock=$1 rate=$2 spread=$3 ends=$4
     shift 4
@@ -72,7 +72,7 @@ agrees cpu 200 1.5 20e6 mixed 4 600
 agrees cpu 1000 2.5 20e6 mixed 2 900
 agrees cpu 1000 2.5 20e6 mixed 0 900
 agrees cpu 1000 2.5 20e6 blocks 8 120
-agrees cpu 200 4 120e6 short 4 300 # 1,200 ends: what a thread does there is missing
+agrees cpu 200 4 20e6 short 4 300
 agrees wall 100 4 100e6 waits 8 1500
 agrees wall 1000 2 40e6 waits 3 1200
 finish

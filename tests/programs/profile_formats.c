@@ -206,6 +206,10 @@ void cpu_about(struct cpu_about *about)
     *about = (struct cpu_about){.rate = 100};
 }
 
+void cpu_settle(void)
+{
+}
+
 unsigned cpu_rate(void)
 {
     return 100;
