@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run-serial: all processes of a user share one folder of sockets.
 # The protocol, a line in and text out: what each verb answers, and what it does.
 . "$(dirname "$0")/common.sh"
 build -DMEMOIR_VERSION='"1.2.3"' "$root/tests/programs/control_verbs.c" \
