@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
-#include "memoir/compat/jemalloc/jemalloc.h"
-#include "memoir/memoir.h"
+#include "tests/api/arena.h"
 #include "tests/api/check.h"
 
 #pragma weak mallocx
@@ -15,8 +14,6 @@
 #pragma weak xallocx
 #pragma weak sallocx
 #pragma weak dallocx
-#pragma weak mallctl
-#pragma weak memoir_stats
 
 enum { MANY = 5000 };
 static void *blocks[MANY];
@@ -37,13 +34,6 @@ static unsigned arena_of(void *p)
     return number;
 }
 
-static int act(unsigned arena, const char *what)
-{
-    char name[64];
-    snprintf(name, sizeof name, "arena.%u.%s", arena, what);
-    return mallctl(name, NULL, NULL, NULL, 0);
-}
-
 static size_t stat_of(unsigned arena, const char *what)
 {
     char name[80];
@@ -53,14 +43,6 @@ static size_t stat_of(unsigned arena, const char *what)
     snprintf(name, sizeof name, "stats.arenas.%u.%s", arena, what);
     CHECK_AT(mallctl(name, &value, &length, NULL, 0) == 0, "%s", name);
     return value;
-}
-
-static uint64_t live_bytes(void)
-{
-    struct memoir_stats now;
-    memset(&now, 0, sizeof now);
-    memoir_stats(&now, sizeof now);
-    return now.live_bytes;
 }
 
 static size_t size_of(size_t i)
@@ -103,11 +85,11 @@ static void blocks_belong_to_their_arena(void)
     free(plain);
     free(large);
     CHECK(mallocx(100, MALLOCX_ARENA(4000)) == NULL);
-    CHECK_EQ(act(0, "reset"), EFAULT);
-    CHECK_EQ(act(0, "destroy"), EFAULT);
-    CHECK_EQ(act(4000, "reset"), EFAULT);
-    CHECK_EQ(act(one, "destroy"), 0);
-    CHECK_EQ(act(two, "destroy"), 0);
+    CHECK_EQ(arena_act(0, "reset"), EFAULT);
+    CHECK_EQ(arena_act(0, "destroy"), EFAULT);
+    CHECK_EQ(arena_act(4000, "reset"), EFAULT);
+    CHECK_EQ(arena_act(one, "destroy"), 0);
+    CHECK_EQ(arena_act(two, "destroy"), 0);
 }
 
 static void an_arena_ends_as_a_whole(void)
@@ -125,20 +107,20 @@ static void an_arena_ends_as_a_whole(void)
             free(blocks[i]);
         }
         CHECK_EQ(stat_of(arena, "small.allocated") + stat_of(arena, "large.allocated"), bytes);
-        CHECK_EQ(act(arena, "reset"), 0);
+        CHECK_EQ(arena_act(arena, "reset"), 0);
         CHECK_EQ(live_bytes(), before);
         CHECK_EQ(stat_of(arena, "small.nmalloc"), stat_of(arena, "small.ndalloc"));
         CHECK_EQ(stat_of(arena, "large.nmalloc"), stat_of(arena, "large.ndalloc"));
     }
     fill(arena, MANY);
     size_t small = stat_of(arena, "small.nmalloc"), gone = stat_of(4097, "small.nmalloc");
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
     CHECK_EQ(live_bytes(), before);
     CHECK_EQ(stat_of(4097, "small.nmalloc"), gone + small);
-    CHECK_EQ(act(arena, "purge"), EFAULT);
+    CHECK_EQ(arena_act(arena, "purge"), EFAULT);
     CHECK_EQ(create(), arena); /* its number again, with nothing in it */
     CHECK_EQ(stat_of(arena, "small.nmalloc"), 0);
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
 }
 
 static unsigned thread_arena(unsigned next)
@@ -169,7 +151,7 @@ static void *allocate_in(void *number)
     snprintf(name, sizeof name, "stats.arenas.%u.nthreads", arena);
     CHECK_EQ(mallctl(name, &users, &length, NULL, 0), 0);
     CHECK_EQ(users, 1);
-    CHECK_EQ(act(arena, "destroy"), EFAULT); /* it is a thread's */
+    CHECK_EQ(arena_act(arena, "destroy"), EFAULT); /* it is a thread's */
     return malloc(77);
 }
 
@@ -187,14 +169,14 @@ static void threads_have_arenas(void)
     if (child == 0) {
         void *p = malloc(50);
         bool same = arena_of(p) == arena && thread_arena(0) == arena;
-        bool ended = act(arena, "destroy") == 0;
+        bool ended = arena_act(arena, "destroy") == 0;
         _exit(same && ended && check_failures == 0 ? 0 : 1);
     }
     int status = 1;
     waitpid(child, &status, 0);
     CHECK_EQ(status, 0);
     CHECK_EQ(thread_arena(0), arena);
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
     void *p = malloc(50);
     CHECK_EQ(arena_of(p), 0);
     free(p);
@@ -262,7 +244,7 @@ static void settings_are_kept(void)
     CHECK_EQ(kept, limit - 1);
     limit = 1;
     CHECK_EQ(mallctl(name, NULL, NULL, &limit, sizeof limit), EFAULT);
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
 }
 
 /* With options, in this program once more. */
@@ -272,7 +254,7 @@ static void options_make_arenas_and_spans(void)
     size_t length = sizeof count, bytes = 0, page = (size_t)sysconf(_SC_PAGESIZE);
     CHECK_EQ(mallctl("arenas.narenas", &count, &length, NULL, 0), 0);
     CHECK_EQ(count, 3);
-    CHECK_EQ(act(2, "reset"), EFAULT);
+    CHECK_EQ(arena_act(2, "reset"), EFAULT);
     void *p = mallocx(100, MALLOCX_ARENA(2));
     CHECK_EQ(arena_of(p), 2);
     free(p);

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "memoir/compat/jemalloc/jemalloc.h"
-#include "memoir/memoir.h"
+#include "tests/api/arena.h"
 #include "tests/api/check.h"
 
 #pragma weak mallocx
@@ -15,8 +14,6 @@
 #pragma weak xallocx
 #pragma weak sallocx
 #pragma weak dallocx
-#pragma weak mallctl
-#pragma weak memoir_stats
 
 enum { GIVEN_MOST = 4096, MANY = 3000 };
 static struct {
@@ -150,21 +147,6 @@ static unsigned create(void)
     return expected;
 }
 
-static int act(unsigned arena, const char *what)
-{
-    char name[64];
-    snprintf(name, sizeof name, "arena.%u.%s", arena, what);
-    return mallctl(name, NULL, NULL, NULL, 0);
-}
-
-static uint64_t live_bytes(void)
-{
-    struct memoir_stats now;
-    memset(&now, 0, sizeof now);
-    memoir_stats(&now, sizeof now);
-    return now.live_bytes;
-}
-
 static void blocks_lie_in_lent_memory(void)
 {
     static unsigned char *blocks[MANY];
@@ -194,7 +176,7 @@ static void blocks_lie_in_lent_memory(void)
         }
         CHECK_EQ(live_bytes(), before);
     }
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
     CHECK_EQ(given_bytes, 0);
     CHECK_EQ(live_bytes(), before);
 }
@@ -208,11 +190,11 @@ static void memory_goes_back(void)
     CHECK(calls.alloc == 1 && given_bytes == 1 << 20);
     CHECK_EQ(xallocx(p, 1 << 19, 0, flags), 1 << 19); /* the rest is free, */
     CHECK_EQ(calls.split, 1);
-    CHECK_EQ(act(arena, "purge"), 0); /* and goes back */
+    CHECK_EQ(arena_act(arena, "purge"), 0); /* and goes back */
     CHECK(calls.dalloc == 1 && given_bytes == 1 << 19);
     refuse_dalloc = allow_decommit = true;
     free(p);
-    CHECK_EQ(act(arena, "purge"), 0);
+    CHECK_EQ(arena_act(arena, "purge"), 0);
     CHECK(calls.dalloc == 2 && calls.decommit == 1 && given_bytes == 1 << 19);
     p = mallocx(1 << 18, flags); /* from the memory that was refused */
     memset(p, 1, 1 << 18);
@@ -222,7 +204,7 @@ static void memory_goes_back(void)
     memset(p, 1, 1 << 19);
     free(p);
     allow_decommit = false;
-    CHECK_EQ(act(arena, "purge"), 0);
+    CHECK_EQ(arena_act(arena, "purge"), 0);
     CHECK(calls.forced == 1 && calls.lazy == 1);
     refuse_split = true; /* then a smaller block needs new memory */
     p = mallocx(1 << 18, flags);
@@ -231,8 +213,8 @@ static void memory_goes_back(void)
     refuse_alloc = true;
     CHECK(mallocx(1 << 22, flags) == NULL);
     refuse_alloc = false;
-    CHECK_EQ(act(arena, "reset"), 0);
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "reset"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
     CHECK(calls.destroy >= 1);
     CHECK_EQ(given_bytes, 0);
     refuse_dalloc = false;
@@ -268,7 +250,7 @@ static void threads_share_an_arena(void)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     CHECK(live_bytes() < before + (1 << 20));
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
     CHECK_EQ(given_bytes, 0);
 }
 
@@ -297,7 +279,7 @@ static void hooks_can_be_exchanged(void)
     CHECK(!theirs->dalloc(theirs, extent, size, true, 0));
     free(before);
     free(after);
-    CHECK_EQ(act(arena, "destroy"), 0);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
     CHECK_EQ(mallctl("arena.0.extent_hooks", NULL, NULL, &mine, pointer), EFAULT);
 }
 

@@ -26,25 +26,17 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "tests/programs/cpu_time.h"
+
 extern char **environ;
-static volatile uint64_t sum;
 static uint64_t wanted_ns;
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Functions of their own, so that a stack tells which of them it was. */
-#define BURN(name)                                            \
-    __attribute__((noinline)) void name(uint64_t ns)          \
-    {                                                         \
-        for (uint64_t from = cpu_ns(); cpu_ns() - from < ns;) \
-            for (int i = 0; i < 4000; i++)                    \
-                sum += (uint64_t)i;                           \
-        __asm__ volatile("" ::: "memory");                    \
+#define BURN(name)                                   \
+    __attribute__((noinline)) void name(uint64_t ns) \
+    {                                                \
+        CPU_BURN(ns, 1);                             \
+        __asm__ volatile("" ::: "memory");           \
     }
 BURN(burn_main)
 BURN(burn_thread)
@@ -173,7 +165,7 @@ __attribute__((noinline)) void jump_deep(int depth)
     if (depth == 0)
         longjmp(place, 1);
     jump_deep(depth - 1);
-    sum++;
+    cpu_sum++;
 }
 
 __attribute__((noinline)) void jump_outer(void)
@@ -208,7 +200,7 @@ __attribute__((noinline)) void co_two(void)
 __attribute__((noinline)) void swap_outer(int which)
 {
     swapcontext(&outside, &inside[which]);
-    sum++;
+    cpu_sum++;
 }
 
 static int mode_context(void)
@@ -254,7 +246,7 @@ __attribute__((noinline)) void asm_two(void)
 __attribute__((noinline)) void asm_outer(int which)
 {
     asm_switch(&asm_stacks[0], &asm_stacks[which]);
-    sum++;
+    cpu_sum++;
 }
 static int mode_assembler(void)
 {

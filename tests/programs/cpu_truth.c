@@ -25,14 +25,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PARTS = 10, CALLS = PARTS, FAULTS, BURN, WAIT, KINDS, THREADS_MAX = 256 };
+#include "tests/programs/cpu_parts.h"
+
+enum { CALLS = PARTS, FAULTS, BURN, WAIT, KINDS, THREADS_MAX = 256 };
 static const char *const names[KINDS] = {
     "part_1", "part_2", "part_3",  "part_4",   "part_5",    "part_6", "part_7",
     "part_8", "part_9", "part_10", "in_calls", "in_faults", "burn",   "wait_in_sleep"};
 
 static uint64_t spent[KINDS];
 static __thread uint64_t own, state;
-static volatile uint64_t sum;
 static const char *mode;
 static uint64_t wanted_ns;
 
@@ -41,11 +42,6 @@ static uint64_t clock_ns(clockid_t clock)
     struct timespec now;
     clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t cpu_ns(void)
-{
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static uint64_t below(uint64_t limit)
@@ -60,28 +56,10 @@ static void tell(int kind, uint64_t ns)
     own += ns;
 }
 
-/* The clock is asked seldom: asking it is a system call, whose time must not count. */
-#define PART(number)                                          \
-    __attribute__((noinline)) void part_##number(uint64_t ns) \
-    {                                                         \
-        uint64_t from = cpu_ns(), now = from;                 \
-        for (; now - from < ns; now = cpu_ns())               \
-            for (int i = 0; i < 4000; i++)                    \
-                sum += (uint64_t)i * number;                  \
-        tell(number - 1, now - from);                         \
-    }
-PART(1)
-PART(2)
-PART(3)
-PART(4)
-PART(5)
-PART(6)
-PART(7)
-PART(8)
-PART(9)
-PART(10)
-static void (*const parts[PARTS])(uint64_t) = {part_1, part_2, part_3, part_4, part_5,
-                                               part_6, part_7, part_8, part_9, part_10};
+static void part_told(int number, uint64_t ns)
+{
+    tell(number, ns);
+}
 
 __attribute__((noinline)) void in_calls(uint64_t ns)
 {
@@ -112,9 +90,7 @@ __attribute__((noinline)) void in_faults(uint64_t ns)
 __attribute__((noinline)) void burn(uint64_t ns)
 {
     uint64_t wall_from = clock_ns(CLOCK_MONOTONIC);
-    for (uint64_t from = cpu_ns(); cpu_ns() - from < ns;)
-        for (int i = 0; i < 4000; i++)
-            sum += (uint64_t)i;
+    CPU_BURN(ns, 1);
     tell(BURN, clock_ns(CLOCK_MONOTONIC) - wall_from);
 }
 

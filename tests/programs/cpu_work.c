@@ -23,45 +23,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PARTS = 10 };
+#include "tests/programs/cpu_parts.h"
 
 int ProfilerStart(const char *path) __attribute__((weak));
 void ProfilerStop(void) __attribute__((weak));
 
 static uint64_t spent[PARTS + 1]; /* by all threads; the last in system calls */
-static volatile uint64_t sum;
 static int milliseconds;
 
-static uint64_t cpu_ns(void)
+static void part_told(int number, uint64_t ns)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    __atomic_fetch_add(&spent[number], ns, __ATOMIC_RELAXED);
 }
-
-/* The clock is asked seldom: asking it is a system call, whose time must not count. */
-#define PART(number)                                                          \
-    __attribute__((noinline)) void part_##number(uint64_t ns)                 \
-    {                                                                         \
-        uint64_t from = cpu_ns(), now = from;                                 \
-        for (; now - from < ns; now = cpu_ns())                               \
-            for (int i = 0; i < 4000; i++)                                    \
-                sum += (uint64_t)i * number;                                  \
-        __atomic_fetch_add(&spent[number - 1], now - from, __ATOMIC_RELAXED); \
-    }
-PART(1)
-PART(2)
-PART(3)
-PART(4)
-PART(5)
-PART(6)
-PART(7)
-PART(8)
-PART(9)
-PART(10)
-
-static void (*const parts[PARTS])(uint64_t) = {part_1, part_2, part_3, part_4, part_5,
-                                               part_6, part_7, part_8, part_9, part_10};
 
 /* Shares of 1 to 10 of 55. */
 __attribute__((noinline)) void spend_all(uint64_t ns)
