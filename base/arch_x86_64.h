@@ -128,7 +128,7 @@ static inline bool arch_node(unsigned *node)
 
 static inline uintptr_t arch_thread(void)
 {
-    uintptr_t self;
+    uintptr_t self = 0;
     __asm__("movq %%fs:0, %0" : "=r"(self));
     return self;
 }
@@ -161,7 +161,7 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
     register long r9 __asm__("r9") = f;
-    long result;
+    long result = 0;
     __asm__ volatile("syscall"
                      : "=a"(result)
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
@@ -183,7 +183,7 @@ static inline uint64_t arch_ticks(void)
 /* *word -= by, in memory; true if that made it negative. */
 static inline bool arch_count_down(int32_t *word, int32_t by)
 {
-    bool negative;
+    bool negative = false;
     __asm__("subl %2, %0" : "+m"(*word), "=@ccs"(negative) : "i"(by));
     return negative;
 }

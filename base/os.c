@@ -390,7 +390,7 @@ bool os_file_copies(int fd)
 {
     static const uint32_t kinds[] = {0x9123683e /* btrfs */, 0x2fc12fc1 /* ZFS */,
                                      0xca451a4e /* bcachefs */};
-    struct statfs about;
+    struct statfs about = {0};
     if (call3(SYS_fstatfs, fd, (long)&about, 0) != 0)
         return false;
     for (unsigned i = 0; i < COUNT_OF(kinds); i++)

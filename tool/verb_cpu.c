@@ -167,8 +167,8 @@ static bool sampling_wait(const struct sampling *sampling)
     progress_start("sampling", sampling->name);
     while (passed_ms < sampling->duration_ms && !interrupted && lives) {
         uint64_t left = sampling->duration_ms - passed_ms;
-        nanosleep(left < STEP_MS ? &(struct timespec){.tv_nsec = (long)left * 1000000} : &step,
-                  NULL);
+        struct timespec rest = {.tv_nsec = (long)left * 1000000};
+        nanosleep(left < STEP_MS ? &rest : &step, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
         passed_ms = (uint64_t)((now.tv_sec - start.tv_sec) * 1000 +
                                (now.tv_nsec - start.tv_nsec) / 1000000);

@@ -358,24 +358,30 @@ void owner_end_begin(struct owner *owner)
     lock_give(&heap_lock);
 }
 
-struct span *owner_end_next(struct owner *owner)
+static struct span *next_of_lists(struct owner *owner)
 {
-    struct span *span = NULL;
-    lock_take(&owner->lock);
-    for (unsigned list = 0; list < OWNED_LISTS && span == NULL; list++)
-        for (unsigned class = 1; class < CLASS_COUNT && span == NULL; class ++) {
+    for (unsigned list = 0; list < OWNED_LISTS; list++)
+        for (unsigned class = 1; class < CLASS_COUNT; class ++) {
             struct owned *owned = &owner->lists[list][class];
             uint32_t *head = owned->some != 0 ? &owned->some : &owned->none;
             if (*head == 0)
                 continue;
-            span = span_at(*head);
+            struct span *span = span_at(*head);
             list_remove(head, span);
             owned->spans--;
             uint32_t out = (uint32_t)(span->blocks - span->free);
             add_relaxed(&owned->here, -(uint32_t)span->free);
             add_relaxed(&owned->out, -out);
             held_add(-(uint64_t)out * class_size(class));
+            return span;
         }
+    return NULL;
+}
+
+struct span *owner_end_next(struct owner *owner)
+{
+    lock_take(&owner->lock);
+    struct span *span = next_of_lists(owner);
     if (span == NULL && owner->large != 0) {
         span = span_at(owner->large);
         large_ends(owner, span);

@@ -161,9 +161,10 @@ abort_hook *libc_abort_hook;
 void libc_abort(const char *theirs, const char *ours)
 {
     abort_hook *hook = load_acquire(&libc_abort_hook);
-    if (hook == NULL)
+    if (hook != NULL)
+        hook(theirs);
+    else
         fatal_line(ours);
-    hook(theirs);
 }
 
 uint32_t libc_zero_realloc;

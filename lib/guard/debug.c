@@ -77,7 +77,7 @@ static void words_write(char *at, const struct debug_words *words)
 
 static void words_read(const char *at, struct debug_words *words)
 {
-    char bytes[sizeof *words];
+    char bytes[sizeof *words] = {0};
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(at[EDGE + i] ^ DEBUG_AROUND);
     memcpy(words, bytes, sizeof bytes);

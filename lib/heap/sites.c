@@ -251,8 +251,9 @@ void site_copy_peak(const struct site *site, uint32_t id)
 
 static void row_keep(struct recorder_site *to, uint32_t id)
 {
+    static const struct recorder_site none;
     const struct recorder_site *row = mirror_row(SHEET_SITES, id);
-    *to = row == NULL ? (struct recorder_site){0} : *row;
+    *to = row != NULL ? *row : none;
 }
 
 void site_copy_fold(uint32_t from, uint32_t to)

@@ -45,7 +45,7 @@ static struct {
     __typeof__(&sem_timedwait) sem_timedwait;
 } next;
 
-#define NEXT(name) ((__typeof__(next.name))next_of((void **)&next.name, #name))
+#define NEXT(name) (next_of((void **)&next.name, #name), next.name)
 
 __attribute__((constructor(102))) static void look_up(void)
 {

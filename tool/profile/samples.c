@@ -22,31 +22,28 @@ int profile_type_named(const struct profile *profile, const char *name)
     return -1;
 }
 
-/* A column that is there becomes a copy of itself. */
-static bool column_copy(void *column, size_t count, size_t item_size)
+/* A copy of a column that is there. */
+static void *copied(const void *column, size_t count, size_t item_size, bool *ok)
 {
-    void *old, *copy;
-    memcpy(&old, column, sizeof old);
-    if (!old)
-        return true;
-    copy = malloc((count + 1) * item_size);
+    void *copy = column ? malloc((count + 1) * item_size) : NULL;
     if (copy)
-        memcpy(copy, old, count * item_size);
-    memcpy(column, &copy, sizeof copy);
-    return copy != NULL;
+        memcpy(copy, column, count * item_size);
+    *ok &= copy || !column;
+    return copy;
 }
 
 bool profile_samples_copy(struct profile_samples *samples)
 {
     size_t count = samples->count;
-    bool ok = column_copy(&samples->stacks, count, sizeof *samples->stacks);
-    ok &= column_copy(&samples->label_sets, count, sizeof *samples->label_sets);
-    ok &= column_copy(&samples->weights, count, sizeof *samples->weights);
-    ok &= column_copy(&samples->scales, count, sizeof *samples->scales);
-    ok &= column_copy(&samples->lives, count, sizeof *samples->lives);
-    ok &= column_copy(&samples->history, count, sizeof *samples->history);
+    bool ok = true;
+    samples->stacks = copied(samples->stacks, count, sizeof *samples->stacks, &ok);
+    samples->label_sets = copied(samples->label_sets, count, sizeof *samples->label_sets, &ok);
+    samples->weights = copied(samples->weights, count, sizeof *samples->weights, &ok);
+    samples->scales = copied(samples->scales, count, sizeof *samples->scales, &ok);
+    samples->lives = copied(samples->lives, count, sizeof *samples->lives, &ok);
+    samples->history = copied(samples->history, count, sizeof *samples->history, &ok);
     for (unsigned i = 0; i < PROFILE_TYPES_MAX; i++)
-        ok &= column_copy(&samples->values[i], count, sizeof *samples->values[i]);
+        samples->values[i] = copied(samples->values[i], count, sizeof *samples->values[i], &ok);
     samples->room = count;
     return ok;
 }
