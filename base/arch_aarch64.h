@@ -203,16 +203,17 @@ static inline void arch_thread_describe(void *pointer)
     (void)pointer;
 }
 
-/* Starts a thread that calls run(argument), which must not return. Its id or a negative errno. */
-static inline long arch_clone(unsigned long flags, void *stack, void *pointer, void (*run)(void *),
-                              void *argument)
+/* Starts a thread that calls run(argument), which must not return. Its id or a negative errno.
+ * `id` is where the flags about ids let the kernel write. */
+static inline long arch_clone(unsigned long flags, void *stack, void *pointer, int *id,
+                              void (*run)(void *), void *argument)
 {
     register long x8 __asm__("x8") = 220; /* clone */
     register long x0 __asm__("x0") = (long)flags;
     register long x1 __asm__("x1") = (long)stack;
-    register long x2 __asm__("x2") = 0;
+    register long x2 __asm__("x2") = (long)id;
     register long x3 __asm__("x3") = (long)pointer;
-    register long x4 __asm__("x4") = 0;
+    register long x4 __asm__("x4") = (long)id;
     register long x9 __asm__("x9") = (long)run;
     register long x10 __asm__("x10") = (long)argument;
     __asm__ volatile("svc 0\n\t"

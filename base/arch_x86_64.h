@@ -200,12 +200,13 @@ static inline void arch_thread_describe(void *pointer)
     words[POINTER_GUARD] = here[POINTER_GUARD];
 }
 
-/* Starts a thread that calls run(argument), which must not return. Its id or a negative errno. */
-static inline long arch_clone(unsigned long flags, void *stack, void *pointer, void (*run)(void *),
-                              void *argument)
+/* Starts a thread that calls run(argument), which must not return. Its id or a negative errno.
+ * `id` is where the flags about ids let the kernel write. */
+static inline long arch_clone(unsigned long flags, void *stack, void *pointer, int *id,
+                              void (*run)(void *), void *argument)
 {
     register long r8 __asm__("r8") = (long)pointer;
-    register long r10 __asm__("r10") = 0;
+    register long r10 __asm__("r10") = (long)id;
     register long r12 __asm__("r12") = (long)run;
     register long r13 __asm__("r13") = (long)argument;
     long result = 56; /* clone */
@@ -218,7 +219,7 @@ static inline long arch_clone(unsigned long flags, void *stack, void *pointer, v
                      "hlt\n"
                      "1:"
                      : "+a"(result)
-                     : "D"(flags), "S"(stack), "d"(0), "r"(r8), "r"(r10), "r"(r12), "r"(r13)
+                     : "D"(flags), "S"(stack), "d"(id), "r"(r8), "r"(r10), "r"(r12), "r"(r13)
                      : "rcx", "r11", "memory", "cc");
     return result;
 }

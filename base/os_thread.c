@@ -121,21 +121,23 @@ static bool room_make(struct room *room, size_t stack_size, bool shared)
     return true;
 }
 
-/* Ids of such threads; a place is 0 if it is free. More than that are not known. */
+/* Ids of such threads; a place is 0 if it is free. More than that are not known. The kernel writes
+ * the id before the thread begins, and 0 when it is gone: a thread on its way out is still ours. */
+enum { PLACE_TAKEN = -1 };
 static pid_t running[16];
 static struct room rooms[COUNT_OF(running)]; /* for themselves */
 
-static void running_change(pid_t from, pid_t to, const struct room *room)
+static pid_t *place_take(const struct room *room)
 {
     for (unsigned i = 0; i < COUNT_OF(running); i++) {
-        pid_t there = from;
-        if (!__atomic_compare_exchange_n(&running[i], &there, to, false, __ATOMIC_ACQ_REL,
+        pid_t there = 0;
+        if (!__atomic_compare_exchange_n(&running[i], &there, PLACE_TAKEN, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED))
             continue;
-        if (to != 0)
-            rooms[i] = *room;
-        return;
+        rooms[i] = *room;
+        return &running[i];
     }
+    return NULL;
 }
 
 bool os_thread_room(uintptr_t *start, uintptr_t *end)
@@ -162,10 +164,7 @@ static void begin(void *argument)
 {
     struct start *start = argument;
     struct room room = start->room;
-    pid_t tid = (pid_t)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
-    running_change(0, tid, &room);
     start->run();
-    running_change(tid, 0, &room);
     arch_leave(room.map, room.size);
 }
 
@@ -177,7 +176,14 @@ static long start_in(struct room *room, void (*run)(void), unsigned long flags)
     struct start *start = (struct start *)(room->pointer - below) - 1;
     *start = (struct start){run, *room};
     void *top = (void *)((uintptr_t)start & ~(uintptr_t)15);
-    return arch_clone(flags | CLONE_SETTLS, top, room->pointer, begin, start);
+    pid_t *place = place_take(room);
+    bool copied = (flags & CLONE_VM) == 0;
+    unsigned long ids = copied ? CLONE_CHILD_SETTID : CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    long got = arch_clone(flags | CLONE_SETTLS | (place == NULL ? 0 : ids), top, room->pointer,
+                          place, begin, start);
+    if (place != NULL && (got < 0 || copied)) /* a copy has its own table */
+        store_release(place, 0);
+    return got;
 }
 
 int os_thread_start(void (*run)(void), size_t stack_size)

@@ -11,6 +11,7 @@
 #include "tool/command/command.h"
 #include "tool/folder.h"
 #include "tool/picture_kind.h"
+#include "tool/process/process.h"
 #include "tool/render_picture.h"
 #include "tool/report/text/text.h"
 #include "tool/session.h"
@@ -28,6 +29,7 @@ static bool diff_render(struct request *request, struct error *error);
 static bool need_two(const struct request *request, struct error *error);
 static bool normalize(struct request *request, struct error *error);
 static void diff_next(const struct request *request);
+static bool leaks_expect(const struct arguments *arguments, struct error *error);
 static bool leaks_render(struct request *request, struct error *error);
 static enum leaks_rule leaks_rule_of(const char *word);
 
@@ -175,6 +177,8 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
                             .adjust = request_adjust,
                             .render = leaks_render};
     const char *rule = arguments_value(arguments, FLAG_RULE);
+    if (arguments_value(arguments, FLAG_DRY_RUN))
+        return leaks_expect(arguments, error);
     struct suppressions *suppressions = NULL;
     struct leaks_asked asked = {
         .options.rule = leaks_rule_of(rule),
@@ -191,6 +195,16 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
     ok = ok && session_ask(arguments, &answer, &asked, error);
     suppressions_free(suppressions);
     return ok && asked.found && !asked.options.list ? error_found(error) : ok;
+}
+
+/* What a scan would do to a process. */
+static bool leaks_expect(const struct arguments *arguments, struct error *error)
+{
+    if (arguments->operands_count != 1 || input_kind_of(arguments->operands[0]) != INPUT_PROCESS) {
+        error_set(error, ERROR_USAGE, "--dry-run is about one process, and needs its id");
+        return error_hint(error, "memoir ps");
+    }
+    return input_scan_pause(arguments->operands[0], stdout, error);
 }
 
 static bool leaks_render(struct request *request, struct error *error)

@@ -122,6 +122,10 @@ struct memoir_leaks {
     uint64_t took_us, stood_us;       /* the scan; how long threads stood still for it */
     uint32_t threads;                 /* that were there, */
     uint32_t silent_threads;          /* and those of which the registers could not be read */
+    uint64_t own_bytes;               /* that the scan needed for itself */
+    uint64_t copied_bytes;            /* of pages that the program wrote to meanwhile */
+    uint32_t in_place;                /* 1: no copy could be made, threads stood still all along */
+    uint32_t reserved;                /* 0 */
 };
 
 /* Lost blocks of one call stack and size, or, where blocks were not recorded, of one size. */

@@ -33,6 +33,11 @@ static void write_scan(struct capture *capture, const struct leak_scan *scan)
     capture_put(capture, scan->stood_us);
     capture_put(capture, result->root_bytes);
     put_sums(capture, sums, COUNT_OF(sums));
+    capture_put(capture, scan->threads);
+    capture_put(capture, scan->silent);
+    capture_put(capture, scan->own_bytes);
+    capture_put(capture, scan->copied_bytes);
+    capture_put(capture, scan->in_place);
     capture_record_end(capture);
     for (unsigned i = 0; i < SCAN_ROWS; i++)
         if (result->rows[i].used)

@@ -43,6 +43,9 @@ EXPORT bool memoir_leaks(struct memoir_leaks *out, size_t size,
         .stood_us = scan->stood_us,
         .threads = scan->threads,
         .silent_threads = scan->silent,
+        .own_bytes = scan->own_bytes,
+        .copied_bytes = scan->copied_bytes,
+        .in_place = scan->in_place,
     };
     if (size > sizeof leaks)
         memset((char *)out + sizeof leaks, 0, size - sizeof leaks);

@@ -4,6 +4,7 @@
 #include "lib/leak/ended.h"
 
 #include "base/arch.h"
+#include "base/os.h"
 
 enum {
     OFFSET_MIN = 0x100, /* of the number in a descriptor: behind what compilers know about it, */
@@ -14,16 +15,19 @@ enum {
                   for thread-local variables of libraries */
 };
 
-void ended_begin(struct ended *ended, const struct roots_thread *threads, unsigned count)
+void ended_begin(struct ended *ended, const struct roots_thread *threads, unsigned count,
+                 int memory)
 {
+    uintptr_t words[OFFSET_MAX / sizeof(uintptr_t)];
     ended->tid_offset = 0;
     for (unsigned i = 0; i < count && ended->tid_offset == 0 && ARCH_DESCRIPTOR_SELF; i++) {
         uintptr_t tp = threads[i].tp;
-        if (tp == 0 || *(const uintptr_t *)tp != tp)
+        ssize_t got = tp == 0 || memory < 0 ? 0 : os_read_at(memory, words, sizeof words, tp);
+        if (got < OFFSET_MIN || words[0] != tp)
             continue;
-        for (size_t offset = OFFSET_MIN; offset < OFFSET_MAX; offset += sizeof(pid_t))
-            if (*(const pid_t *)(tp + offset) == threads[i].tid) {
-                ended->tid_offset = offset;
+        for (size_t at = OFFSET_MIN; at + sizeof(pid_t) <= (size_t)got; at += sizeof(pid_t))
+            if (*(const pid_t *)((const char *)words + at) == threads[i].tid) {
+                ended->tid_offset = at;
                 break;
             }
     }

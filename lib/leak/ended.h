@@ -15,7 +15,9 @@ struct ended {
     size_t tid_offset; /* 0: not known */
 };
 
-void ended_begin(struct ended *ended, const struct roots_thread *threads, unsigned count);
+/* `memory`: a descriptor of /proc/self/mem. What lies behind a thread pointer may end anywhere. */
+void ended_begin(struct ended *ended, const struct roots_thread *threads, unsigned count,
+                 int memory);
 /* Whether the last bytes of a stack, `tail`, which end at address `end`, hold the descriptor of a
  * thread that is none of `tps` (sorted). *counts: the part of the stack that still does. */
 bool ended_stack(const struct ended *ended, const uintptr_t *tail, size_t bytes, uintptr_t end,

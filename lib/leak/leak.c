@@ -18,6 +18,7 @@ enum {
     LOOK_MS = 20,         /* how often a copy that has not said that it is done is looked at */
     READERS_MS = 1000,    /* for those who read the last scan: writing it takes milliseconds */
     PATIENCE_MS = 300000, /* for a copy: at 100 MiB a second, 30 GiB */
+    STAND_MS = 30000,     /* for threads, where no copy can be made: at 1 GiB a second, 30 GiB */
 };
 
 /* What the copy shares with the process. */
@@ -30,8 +31,8 @@ struct shared {
 static struct leak_request request_now;
 static struct stop stop_now;
 static BULK struct touched touched_before; /* of the process that a copy is made of */
-static struct shared *shared_now;  /* of the scan that is being made, */
-static struct shared *shared_last; /* and of the last one */
+static struct shared *shared_now;          /* of the scan that is being made, */
+static struct shared *shared_last;         /* and of the last one */
 static pid_t busy; /* the process that a thread makes a scan of; another one's: left by fork */
 static uint32_t readers; /* of shared_last */
 
@@ -85,9 +86,11 @@ static void scan_make(struct shared *shared)
     scan->threads = stop_now.count + stop_now.unknown;
     scan->silent = stop_now.silent;
     touched_open(&touched_before);
+    stop_extend(STAND_MS); /* a copy of 100 GiB takes seconds to make, too */
     pid_t copy = os_copy_start(copy_run, STACK_SIZE);
-    if (copy <= 0)
-        shared->good = scan_here(); /* no process or no memory for a copy */
+    scan->in_place = copy <= 0; /* no process or no memory for a copy */
+    if (scan->in_place)
+        shared->good = scan_here() && stop_holds();
     stop_release();
     touched_close(&touched_before);
     scan->stood_us = (os_now_ns() - before_ns) / 1000;
@@ -112,6 +115,21 @@ void leak_last_end(void)
 static void skip_note(void *roots, const void *start, size_t bytes)
 {
     roots_skip(roots, start, bytes);
+}
+
+/* What the scan has used, and, in a copy, what the program does not share with it any more. */
+static void memory_tell(const struct scan *scan, const struct touched *touched)
+{
+    struct leak_scan *told = &shared_now->scan;
+    told->own_bytes =
+        touched_bytes(touched, scan->states, scan->states_bytes) +
+        touched_bytes(touched, scan->large, scan->large_bytes) +
+        touched_bytes(touched, scan->waiting, scan->waiting_max * sizeof *scan->waiting);
+    uintptr_t start, end;
+    if (os_thread_room(&start, &end)) /* the stack that it runs on */
+        told->own_bytes += touched_bytes(touched, (const void *)start, end - start);
+    uint64_t alone = told->in_place ? 0 : touched_alone();
+    told->copied_bytes = alone > told->own_bytes ? alone - told->own_bytes : 0;
 }
 
 static bool scan_here(void)
@@ -158,6 +176,7 @@ static bool scan_here(void)
             roots_skip(&roots, (const void *)start, end - start);
         good = roots_scan(&roots, &scan);
         scan_finish(&scan);
+        memory_tell(&scan, &touched);
         scan_end(&scan);
     }
     touched_close(&touched);

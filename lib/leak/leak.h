@@ -13,8 +13,8 @@
 
 struct leak_request {
     enum scan_inside inside;
-    size_t offset_max; /* for SCAN_INSIDE_OFFSET */
-    bool mappings;     /* memory that the program mapped by itself counts as a root */
+    size_t offset_max;    /* for SCAN_INSIDE_OFFSET */
+    bool mappings;        /* memory that the program mapped by itself counts as a root */
     bool without_stacks;  /* stacks, registers and thread-local memory count for nothing, */
     bool without_globals; /* nor do data segments and mappings */
     bool (*kept)(const struct record *record); /* as in scan.h, as are these */
@@ -28,6 +28,9 @@ struct leak_scan {
     uint64_t time_ms;           /* os_now_ms() of the moment it tells about */
     uint64_t took_us, stood_us; /* the scan; how long threads of the program stood still for it */
     unsigned threads, silent;   /* that were there; of which the registers are not known */
+    uint64_t own_bytes;         /* that the scan needed for itself */
+    uint64_t copied_bytes;      /* of pages that the program wrote to, and so copied, meanwhile */
+    bool in_place;              /* no copy could be made: the threads stood still all the time */
 };
 
 /* Makes a scan. To be called by a thread of ours, as stop.h says. NULL when memory is out, the list

@@ -55,8 +55,8 @@ bool roots_scan(struct roots *roots, struct scan *scan)
     roots_skip(roots, reader.sps, points_bytes);
     roots_skip(roots, reader.tps, points_bytes);
     threads_sort(&reader);
-    ended_begin(&reader.ended, roots->threads, roots->threads_count);
     reader.memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    ended_begin(&reader.ended, roots->threads, roots->threads_count, reader.memory);
     for (unsigned i = 0; i < roots->threads_count && !roots->without_stacks; i++)
         scan_registers(&reader, &roots->threads[i]);
     declared_each(scan_declared, &reader);

@@ -33,8 +33,8 @@ enum { ROOTS_REGISTERS = 34, ROOTS_SKIP_MAX = 24 };
 struct roots_thread {
     pid_t tid;
     uintptr_t sp;
-    uintptr_t tp; /* where its thread-local memory is; 0: not known */
-    uintptr_t pc; /* where it was interrupted; 0: not known */
+    uintptr_t tp;                         /* where its thread-local memory is; 0: not known */
+    uintptr_t pc;                         /* where it was interrupted; 0: not known */
     uintptr_t registers[ROOTS_REGISTERS]; /* and its stack for signal handlers */
     struct scan_range vectors; /* where registers of the vector unit were saved; may be empty */
 };

@@ -81,8 +81,11 @@ void scan_finish(struct scan *scan)
     if (scan->rules.base != NULL)
         blocks_each(visit_old, scan);
     scan->phase = PHASE_POSSIBLE;
-    blocks_each(visit_possible, scan);
+    if (scan->any_possible)
+        blocks_each(visit_possible, scan);
     blocks_each(visit_reached, scan);
+    if (!scan->any_unseen)
+        return;
     scan->phase = PHASE_LEAD;
     blocks_each(visit_lost, scan);
     scan->phase = PHASE_OWN;
@@ -262,10 +265,9 @@ static void follow(struct scan *scan, uintptr_t word)
     case PHASE_REACH:
         if (before == REACHED)
             return;
-        after =
-            !scan->weak && (word == block.start || inside_counts(&scan->rules, word, &block))
-                ? REACHED
-                : POSSIBLE;
+        after = !scan->weak && (word == block.start || inside_counts(&scan->rules, word, &block))
+                    ? REACHED
+                    : POSSIBLE;
         break;
     case PHASE_POSSIBLE:
         after = before == UNSEEN ? POSSIBLE : before;
@@ -283,6 +285,7 @@ static void follow(struct scan *scan, uintptr_t word)
     }
     if (after == before)
         return;
+    scan->any_possible |= after == POSSIBLE;
     state_set(scan, block.start, after);
     if (scan->phase != PHASE_REACH || after == REACHED)
         wait_for(scan, &block);
@@ -314,6 +317,7 @@ static void part_scan(struct scan *scan, struct scan_range part)
         if (likely(*at - window.base >= scan->window_bytes))
             continue;
         __builtin_prefetch(&window.kinds[unit_of((const void *)*at)]);
+        __builtin_prefetch((const void *)*at);
         words[count++] = *at;
     }
     for (unsigned i = 0; i < count; i++) {
@@ -451,6 +455,8 @@ static void visit_reached(void *context, const struct found *block)
         sum_add(&row_add(scan, block)->possible, block->size);
         state_set(scan, block->start, REACHED);
         break;
+    default:
+        scan->any_unseen = true;
     }
 }
 

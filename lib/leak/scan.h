@@ -80,7 +80,7 @@ struct scan_lost {
 };
 
 enum { SCAN_LOST_MAX = 1 << 16 }; /* listed one by one */
-enum { SCAN_ROWS = 1 << 14 }; /* rows of a result; the last one takes what finds no room */
+enum { SCAN_ROWS = 1 << 14 };     /* rows of a result; the last one takes what finds no room */
 
 struct scan_result {
     struct scan_sum reachable, possible, indirect, definite;
@@ -102,8 +102,9 @@ struct scan {
     struct scan_range *waiting; /* parts of blocks to look at */
     size_t waiting_count, waiting_max;
     unsigned phase;
-    bool weak; /* roots lead to possibly lost blocks only */
-    uintptr_t leader; /* the lost block that is being followed, */
+    bool weak;                     /* roots lead to possibly lost blocks only */
+    bool any_possible, any_unseen; /* what no block is, no pass over all of them looks for */
+    uintptr_t leader;              /* the lost block that is being followed, */
     struct scan_row *leader_row;
     bool leader_cycle; /* and whether something leads back to it */
 };

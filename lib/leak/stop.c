@@ -27,8 +27,11 @@ enum {
     ANSWER_MS = STOP_MAX_MS / 2,
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
     NS_IN_MS = 1000000,
-    SILENT_MAX = 64,  /* threads that are looked at each millisecond: do they sleep? */
+    SILENT_MAX = 64, /* threads that are looked at each millisecond: do they sleep? */
 };
+
+/* Why a thread does not answer. */
+enum silence { SILENCE_RUNS, SILENCE_SLEEPS, SILENCE_ENDS };
 
 struct place {
     pid_t tid;
@@ -41,11 +44,13 @@ static pid_t *tids;           /* of them, by hash; while threads are interrupted
 static unsigned places_count; /* signalled */
 static uint32_t scans;        /* a late answer is one to an earlier scan */
 static uint32_t answers;
-static uint32_t stopping; /* threads that are in the handler wait while it is 1 */
+static uint32_t stopping;          /* the scan that threads in the handler wait for, or 0, */
+static uint64_t stopping_until_ms; /* and until then */
 
 static int signal_choose(void);
 static bool round_signal(int folder, int signal);
 static void wait_for_answers(uint64_t until_ms);
+static enum silence silence_of(pid_t tid);
 static bool silent_sp(pid_t tid, uintptr_t *sp);
 static void on_stop(const void *info, void *context);
 
@@ -61,13 +66,14 @@ bool stop_threads(struct stop *stop)
     stop->places_room = PLACES_MAX * sizeof *places;
     stop->since_ns = os_now_ns();
     places_count = 0;
-    scans++;
+    scans += scans + 1 == 0 ? 2 : 1; /* 0 is none */
     store_relaxed(&answers, 0);
     int signal = signal_choose();
     bool good = folder >= 0 && places != NULL && stop->threads != NULL && tids != NULL;
     if (good) {
         interrupt_hear(INTERRUPT_STOP, on_stop);
-        store_release(&stopping, 1);
+        stop_extend(STOP_MAX_MS);
+        store_release(&stopping, scans);
         for (unsigned round = 0; round < ROUNDS_MAX && round_signal(folder, signal); round++)
             wait_for_answers(stop->since_ns / NS_IN_MS + ANSWER_MS);
     }
@@ -78,6 +84,8 @@ bool stop_threads(struct stop *stop)
     for (unsigned i = 0; good && i < places_count; i++) {
         struct roots_thread *thread = &stop->threads[stop->count];
         bool silent = load_acquire(&places[i].answered) == 0;
+        if (silent && silence_of(places[i].tid) == SILENCE_ENDS)
+            continue; /* it uses its memory no more */
         stop->silent += silent;
         if (!silent)
             *thread = places[i].thread;
@@ -89,6 +97,16 @@ bool stop_threads(struct stop *stop)
         stop->count++;
     }
     return good;
+}
+
+void stop_extend(unsigned ms)
+{
+    store_release(&stopping_until_ms, os_now_ms() + ms);
+}
+
+bool stop_holds(void)
+{
+    return os_now_ms() < load_acquire(&stopping_until_ms);
 }
 
 void stop_release(void)
@@ -137,8 +155,8 @@ static bool round_signal(int folder, int signal)
             for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
                 tid = tid * 10 + (*digit - '0');
             at += entry->length;
-            if (tid == 0 || tid == self || os_thread_is_ours(tid) ||
-                places_count == PLACES_MAX || !tid_add(tid))
+            if (tid == 0 || tid == self || os_thread_is_ours(tid) || places_count == PLACES_MAX ||
+                !tid_add(tid))
                 continue;
             places[places_count].tid = tid;
             store_relaxed(&places[places_count].answered, 0);
@@ -164,15 +182,27 @@ static size_t task_read(pid_t tid, const char *file, char *text, size_t size)
     return got < 0 ? 0 : (size_t)got;
 }
 
-/* "tid (name) S ...": a thread that sleeps although the signal was sent blocks it, or the kernel
- * does not let it go. One that runs will answer. The name may hold any byte. */
-static bool sleeps(pid_t tid)
+/* "tid (name) S 1 2 3 4 5 flags ...": a thread that sleeps although the signal was sent blocks it,
+ * or the kernel does not let it go. One that runs will answer, unless it is about to end. The name
+ * may hold any byte. */
+static enum silence silence_of(pid_t tid)
 {
-    char text[128];
+    enum { FLAGS_FIELD = 6, ENDING = 4 }; /* fields behind the state; PF_EXITING */
+    char text[256];
     size_t got = task_read(tid, "stat", text, sizeof text);
     while (got > 0 && text[got - 1] != ')')
         got--;
-    return got == 0 || text[got] == '\0' || text[got + 1] != 'R';
+    if (got == 0 || text[got] == '\0' || text[got + 1] == 'Z' || text[got + 1] == 'X')
+        return SILENCE_ENDS;
+    uint32_t flags = 0;
+    const char *at = text + got + 1;
+    for (unsigned field = 0; *at != '\0' && field < FLAGS_FIELD; at++)
+        field += *at == ' ';
+    for (; *at >= '0' && *at <= '9'; at++)
+        flags = flags * 10 + (uint32_t)(*at - '0');
+    if (flags & ENDING)
+        return SILENCE_ENDS;
+    return text[got + 1] == 'R' ? SILENCE_RUNS : SILENCE_SLEEPS;
 }
 
 static bool all_silent_sleep(void)
@@ -180,7 +210,7 @@ static bool all_silent_sleep(void)
     unsigned silent = 0;
     for (unsigned i = 0; i < places_count; i++)
         if (load_acquire(&places[i].answered) == 0 &&
-            (++silent > SILENT_MAX || !sleeps(places[i].tid)))
+            (++silent > SILENT_MAX || silence_of(places[i].tid) == SILENCE_RUNS))
             return false;
     return true;
 }
@@ -202,7 +232,8 @@ static void on_stop(const void *info, void *context)
     uint32_t number = (uint32_t)(uintptr_t)((const siginfo_t *)info)->si_value.sival_ptr;
     uint32_t scan = number >> PLACES_SHIFT;
     number %= PLACES_MAX;
-    if (load_acquire(&stopping) == 0 || scan != scans % (1u << (32 - PLACES_SHIFT)) ||
+    uint32_t now = load_acquire(&stopping);
+    if (now == 0 || scan != now % (1u << (32 - PLACES_SHIFT)) ||
         number >= load_acquire(&places_count))
         return;
     const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
@@ -220,9 +251,8 @@ static void on_stop(const void *info, void *context)
     store_release(&places[number].answered, 1);
     __atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
     os_wake(&answers, 1);
-    uint64_t since_ms = os_now_ms();
-    while (load_acquire(&stopping) == 1 && os_now_ms() - since_ms < STOP_MAX_MS)
-        os_wait(&stopping, 1, STOP_MAX_MS);
+    while (load_acquire(&stopping) == now && stop_holds()) /* not for the next scan: it asks anew */
+        os_wait(&stopping, now, STOP_MAX_MS);
 }
 
 /* The kernel's own word: "number arguments sp pc" of the system call in which the thread waits. */

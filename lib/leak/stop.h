@@ -28,6 +28,10 @@ struct stop {
 /* To be called by a thread of ours (base/os_thread.h), whose descriptors are not the program's.
  * False: memory is out, or there is no list of threads. */
 bool stop_threads(struct stop *stop);
+/* They wait for longer than STOP_MAX_MS: until now and `ms`. */
+void stop_extend(unsigned ms);
+/* Whether none of them has gone on by itself. */
+bool stop_holds(void);
 /* They go on. */
 void stop_release(void);
 /* Gives the list of threads back. */

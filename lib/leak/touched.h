@@ -11,6 +11,7 @@
 #define LEAK_TOUCHED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct touched {
@@ -31,5 +32,10 @@ void touched_close(struct touched *touched);
  * known. */
 void touched_each(const struct touched *touched, uintptr_t start, uintptr_t end,
                   enum touched_kind kind, touched_visitor *visit, void *context);
+/* Bytes of [start, start + size) that the process has written to, in whole pages; 0 where nothing
+ * is known. */
+uint64_t touched_bytes(const struct touched *touched, const void *start, size_t size);
+/* Bytes that this process shares with no other; 0 if the kernel does not tell. */
+uint64_t touched_alone(void);
 
 #endif

@@ -25,10 +25,15 @@ scan() { # OPTIONS
         wanted "$1" '"rule": *"lost"' json
         wanted "$1" '"leaked_bytes": *9600' json
     done
+    wanted "$1, before it" '^memoir: a scan of process .*stand still for up to [0-9]* ms$' said
+    wanted "$1, what it did" '"stood_us": *[1-9]' json
+    "$MEMOIR_TOOL" leaks --dry-run $pid >said || { echo "$1: --dry-run fails"; failed=1; }
+    wanted "$1, --dry-run" '^memoir: a scan of process .*stand still' said
     "$MEMOIR_TOOL" ctl $pid leaks >answer || { echo "$1: ctl fails"; failed=1; }
     wanted "$1, ctl" '^leaks.definite_blocks:30$' answer
     wanted "$1, ctl" '^leaks.possible_blocks:0$' answer
     wanted "$1, ctl" '^leaks.silent_threads:1$' answer
+    wanted "$1, ctl" '^leaks.in_place:0$' answer
     "$MEMOIR_TOOL" leaks --rule growth --json $pid >json 2>/dev/null || :
     wanted "$1, growth" '"rule": *"growth"' json
     # A later dump does not tell of the earlier scan.

@@ -224,6 +224,36 @@ static bool input_read(struct profile *profile, const char *word,
     return input_missing(word, error);
 }
 
+static bool process_find(struct process *process, const char *word, struct error *error)
+{
+    long number = strtol(word, NULL, 10);
+    if (strlen(word) <= 9 && number > 0 && process_read(process, (pid_t)number))
+        return true;
+    error_set(error, ERROR_TARGET, "no file and no process %s", word);
+    return error_hint(error, "memoir ps");
+}
+
+/* As docs/LEAKS.md promises it. */
+static void pause_tell(const struct process *process, FILE *file)
+{
+    double mib = (double)process->own_bytes / (1 << 20);
+    double ms = 10 + process->threads / 100.0 + 20 * mib / 1024;
+    fprintf(file,
+            "memoir: a scan of process %d, %.0f MiB and %u %s: its threads stand still for up to "
+            "%.0f ms\n",
+            (int)process->pid, mib, process->threads, process->threads == 1 ? "thread" : "threads",
+            ms);
+}
+
+bool input_scan_pause(const char *word, FILE *file, struct error *error)
+{
+    struct process process;
+    if (!process_find(&process, word, error))
+        return false;
+    pause_tell(&process, file);
+    return true;
+}
+
 /* Asks the process for its profile as a file of ours. */
 static bool process_dump(struct profile *profile, const char *word,
                          const struct input_options *options, int64_t *pid, struct error *error)
@@ -231,12 +261,12 @@ static bool process_dump(struct profile *profile, const char *word,
     char path[4096], name[64];
     struct process process;
     char *answer = NULL;
-    long number = strtol(word, NULL, 10);
-    if (strlen(word) > 9 || number <= 0 || !process_read(&process, (pid_t)number)) {
-        error_set(error, ERROR_TARGET, "no file and no process %s", word);
-        return error_hint(error, "memoir ps");
-    }
+    if (!process_find(&process, word, error))
+        return false;
+    long number = process.pid;
     snprintf(name, sizeof name, "process %ld", number);
+    if (options->ask && strcmp(options->ask, "leaks") == 0 && !terminal_is_quiet())
+        pause_tell(&process, stderr);
     int fd = scratch_open(path, sizeof path, error);
     if (fd < 0)
         return false;

@@ -15,6 +15,9 @@ struct input_options {
     bool add_up;      /* dumps of one process, too */
     const char *ask;  /* what a process is asked, with a file for the answer; NULL: its profile */
 };
+/* How long a scan for lost blocks makes the threads of a process stand still, before it is made.
+ * False: there is no such process. */
+bool input_scan_pause(const char *word, FILE *file, struct error *error);
 /* What `count` words name, as one profile: moments of one process are its history, all else is
  * added up. *pid is set if one is a process. */
 bool input_read_all(struct profile *profile, const char *const *inputs, size_t count,

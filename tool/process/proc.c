@@ -67,6 +67,10 @@ bool process_read(struct process *process, pid_t pid)
     }
     if (status_line(text, "VmRSS:", &value))
         process->rss_bytes = strtoull(value, NULL, 10) * 1024;
+    if (status_line(text, "RssAnon:", &value))
+        process->own_bytes = strtoull(value, NULL, 10) * 1024;
+    if (status_line(text, "Threads:", &value))
+        process->threads = (unsigned)strtoul(value, NULL, 10);
     if (status_line(text, "Seccomp:", &value))
         process->filtered = *value == '2';
     if (status_line(text, "SigCgt:", &value))

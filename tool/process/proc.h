@@ -45,6 +45,8 @@ struct process {
     enum process_library library;
     char version[32]; /* of the library */
     uint64_t rss_bytes;
+    uint64_t own_bytes; /* of them, its own and not a file's: what a copy of it must tell apart */
+    unsigned threads;
     char command[512];
 };
 

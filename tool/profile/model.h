@@ -194,6 +194,10 @@ struct profile_scan {
     bool known;
     int64_t time_ns; /* since the start */
     int64_t took_us, stood_us;
+    bool told; /* the next three lines are known */
+    int64_t threads, silent;
+    int64_t own_space, copied_space; /* of the scan; of pages that the program copied meanwhile */
+    bool in_place; /* the threads stood still all the time */
     int64_t reachable_objects, reachable_space;
     int64_t
         shared_out; /* lost objects without a record, counted to stacks of others of their size */

@@ -165,6 +165,7 @@ complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'exit w
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'which memory counts as a leak; default auto' -x -a 'auto lost exit growth'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out leaks that match a line of this file' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks found'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l dry-run -d 'of a process: do not scan it, say for how long its threads would stand still'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes at the peak' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-live -d 'live bytes at the end' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'number of allocations, including each realloc' -x

@@ -21,8 +21,7 @@ struct reader {
     const struct capture_calls *calls;
     void *context;
     unsigned machine;
-    uint64_t nodes; /* the next one */
-    uint64_t rows;  /* of the present snapshot */
+    uint64_t nodes, rows; /* the next one; rows of the present snapshot */
     bool started, inside, ended;
     bool skipped; /* its rows are not wanted */
     /* The present record. */
@@ -540,8 +539,7 @@ static void read_cpu_rows(struct reader *reader)
 
 static void read_leaks(struct reader *reader)
 {
-    struct capture_leaks leaks;
-    leaks.time_ms = number(reader);
+    struct capture_leaks leaks = {.time_ms = number(reader)};
     leaks.took_us = number(reader);
     leaks.stood_us = number(reader);
     leaks.root_bytes = number(reader);
@@ -549,6 +547,8 @@ static void read_leaks(struct reader *reader)
     leaks.possible = count(reader);
     leaks.indirect = count(reader);
     leaks.definite = count(reader);
+    while (more(reader) && leaks.told < CAPTURE_TOLD)
+        leaks.values[leaks.told++] = number(reader);
     CALL(reader, leaks, reader->context, &leaks);
 }
 

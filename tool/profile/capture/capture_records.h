@@ -118,10 +118,20 @@ struct capture_cpu_row {
     uint64_t samples, ns;
 };
 
-/* A scan for lost blocks. */
+/* A scan for lost blocks, and what it did to the program. */
+enum {
+    CAPTURE_THREADS,
+    CAPTURE_SILENT, /* threads whose registers are not known */
+    CAPTURE_OWN_BYTES,
+    CAPTURE_COPIED_BYTES,
+    CAPTURE_IN_PLACE,
+    CAPTURE_TOLD
+};
 struct capture_leaks {
     uint64_t time_ms, took_us, stood_us, root_bytes;
     struct capture_count reachable, possible, indirect, definite;
+    unsigned told; /* how many of these were written; the others are 0 */
+    uint64_t values[CAPTURE_TOLD];
 };
 
 /* What of one stack and thread was lost. */

@@ -16,6 +16,7 @@ static void put_line(const struct view *view, const struct leaks *leaks,
                      const struct leaks_row *row, const struct style *style);
 static bool is_caller(const struct view *view, const struct leaks *leaks, const char *name);
 static void put_json(const struct view *view, const struct leaks *leaks, const struct style *style);
+static void json_scan(struct json *json, const struct profile_scan *scan);
 static const char *rule_word(const struct leaks *leaks, const struct view *view);
 static void json_row(struct json *json, const struct view *view, const struct leaks_row *row);
 static void put_csv(const struct view *view, const struct leaks *leaks, const struct style *style);
@@ -34,6 +35,7 @@ static void put_stack(const struct view *view, const struct view_stack *stack, s
                       unsigned indent, const struct style *style);
 static void put_rest(const struct view *view, const struct leaks *leaks, const struct style *style);
 static void put_rule(const struct view *view, const struct leaks *leaks, const struct style *style);
+static void put_scan(const struct profile_scan *scan, const struct style *style);
 
 bool report_leaks(const struct view *view, const struct leaks_options *options,
                   const struct style *style)
@@ -134,14 +136,31 @@ static void put_json(const struct view *view, const struct leaks *leaks, const s
     json_number(&json, "leaked_bytes", leaks->found_bytes);
     json_number(&json, "suppressed_stacks", (int64_t)leaks->suppressed);
     json_number(&json, "suppressed_bytes", leaks->suppressed_bytes);
-    if (leaks->rule == LEAKS_LOST)
+    if (leaks->rule == LEAKS_LOST) {
         json_number(&json, "not_sampled", view->profile->scan.shared_out);
+        json_scan(&json, &view->profile->scan);
+    }
     json_array(&json, "sites");
     for (size_t i = 0; i < leaks->count && (style->rows == 0 || i < style->rows); i++)
         json_row(&json, view, &leaks->rows[i]);
     json_end(&json);
     json_end(&json);
     fputs("\n", style->out);
+}
+
+static void json_scan(struct json *json, const struct profile_scan *scan)
+{
+    json_object(json, "scan");
+    json_number(json, "took_us", scan->took_us);
+    json_number(json, "stood_us", scan->stood_us);
+    if (scan->told) {
+        json_number(json, "threads", scan->threads);
+        json_number(json, "silent_threads", scan->silent);
+        json_number(json, "own_bytes", scan->own_space);
+        json_number(json, "copied_bytes", scan->copied_space);
+        json_flag(json, "in_place", scan->in_place);
+    }
+    json_end(json);
 }
 
 static const char *rule_word(const struct leaks *leaks, const struct view *view)
@@ -427,9 +446,34 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
         fprintf(style->out,
                 "%s lost objects were not sampled; sampled ones of the same size stand for them.\n",
                 question_count(count, (uint64_t)shared_out));
+    if (leaks->rule == LEAKS_LOST && view->profile->scan.told)
+        put_scan(&view->profile->scan, style);
     if (leaks->found > 0 && style->name)
         fprintf(style->out,
                 "exit status 1 %s to accept these: memoir leaks%s%s %s --suppress > leaks.supp\n",
                 question_glyph(style, "·", "-"), style->base_name ? " " : "",
                 style->base_name ? style_file(style->base_name) : "", style_file(style->name));
+}
+
+/* What the scan did to the program. */
+static void put_scan(const struct profile_scan *scan, const struct style *style)
+{
+    char took[32], stood[32], copied[32];
+    style_value(took, (double)scan->took_us * 1e3, "nanoseconds");
+    style_value(stood, (double)scan->stood_us * 1e3, "nanoseconds");
+    if (scan->in_place)
+        fprintf(style->out,
+                "The process could not be copied (limits, or too little memory): its threads stood "
+                "still for the whole\nscan, %s.\n",
+                stood);
+    else
+        fprintf(style->out,
+                "The scan took %s; threads stood still for %s. Pages copied because the program "
+                "wrote to them: %s.\n",
+                took, stood, style_value(copied, (double)scan->copied_space, "bytes"));
+    if (scan->silent > 0)
+        fprintf(style->out,
+                "%lld of %lld threads did not answer: what only their registers point to may count "
+                "as lost.\n",
+                (long long)scan->silent, (long long)scan->threads);
 }

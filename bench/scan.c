@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A scan for lost blocks in a program that goes on (docs/LEAKS.md): scan MIB BYTES SHAPE THREADS
+ * SCANS. A heap of MIB MiB in blocks of BYTES; SHAPE is `table` (an array points to all of them) or
+ * `list` (each points to another one, in random order). THREADS threads look at the clock all the
+ * time and write to a block of the heap each 100 us; one more makes the scans. Prints for each scan
+ * how long it took, how long threads stood still by its own account, and the longest time in which
+ * one of them did not come to look at the clock, during the scan and before it (what the machine
+ * alone does).
+ *
+ *     cc -O2 -I. bench/scan.c -o build/bench/scan -Lbuild -Wl,-rpath,$PWD/build -lmemoir -pthread
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "include/memoir/memoir.h"
+
+static void ***table; /* blocks; a block's first word is the pointer of the list */
+static size_t count, bytes;
+static void **first;
+static volatile uint64_t longest_ns; /* of all threads, since it was last set to 0 */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t random_next(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+static void *look(void *seed)
+{
+    uint64_t mine = (uint64_t)(uintptr_t)seed, before = now_ns(), written = before;
+    for (;;) {
+        uint64_t now = now_ns(), longest = longest_ns;
+        while (now - before > longest &&
+               !__atomic_compare_exchange_n(&longest_ns, &longest, now - before, 0, 0, 0))
+            ;
+        before = now;
+        if (now - written > 100000 && table != NULL) {
+            void **block = table[random_next(&mine) % count];
+            ((volatile char *)block)[bytes - 1]++;
+            written = now;
+        }
+    }
+    return NULL;
+}
+
+static void heap_make(size_t mib, const char *shape)
+{
+    uint64_t seed = 88172645463325252u;
+    count = (mib << 20) / bytes;
+    void ***blocks = malloc(count * sizeof *blocks);
+    for (size_t i = 0; i < count; i++)
+        blocks[i] = memset(malloc(bytes), 0, bytes);
+    if (strcmp(shape, "list") == 0) {
+        for (size_t i = count; i > 1; i--) {
+            size_t other = random_next(&seed) % i;
+            void **block = blocks[i - 1];
+            blocks[i - 1] = blocks[other];
+            blocks[other] = block;
+        }
+        for (size_t i = 1; i < count; i++)
+            blocks[i - 1][0] = blocks[i];
+        first = blocks[0];
+    }
+    table = blocks;
+}
+
+int main(int args_count, char **args)
+{
+    if (args_count < 6)
+        return 2;
+    bytes = strtoul(args[2], NULL, 10);
+    heap_make(strtoul(args[1], NULL, 10), args[3]);
+    for (int i = 0; i < atoi(args[4]); i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, look, (void *)(uintptr_t)(12345 + i));
+    }
+    for (int i = 0; i < atoi(args[5]); i++) {
+        struct memoir_leaks found;
+        longest_ns = 0;
+        usleep(500000);
+        uint64_t alone_ns = longest_ns;
+        longest_ns = 0;
+        if (!memoir_leaks(&found, sizeof found, NULL, NULL))
+            return 1;
+        printf("took_ms %.1f stood_ms %.2f gap_ms %.2f gap_before_ms %.2f copied_kib %lu "
+               "own_kib %lu lost %lu\n",
+               found.took_us / 1e3, found.stood_us / 1e3, longest_ns / 1e6, alone_ns / 1e6,
+               (unsigned long)found.copied_bytes >> 10, (unsigned long)found.own_bytes >> 10,
+               (unsigned long)found.definite.blocks);
+    }
+    fflush(stdout);
+    _exit(0);
+}
