@@ -191,6 +191,10 @@ static inline uint64_t arch_ticks(void)
     return ticks;
 }
 
+/* Before a second use of an address with this index and an offset: no instruction can have such an
+ * address here, so the compiler is free to compute it once. */
+#define ARCH_INDEXED(index) (void)(index)
+
 /* *word -= by; true if that made it negative. */
 static inline bool arch_count_down(int32_t *word, int32_t by)
 {

@@ -180,6 +180,10 @@ static inline uint64_t arch_ticks(void)
     return __builtin_ia32_rdtsc() >> 6;
 }
 
+/* Before a second use of an address with this index and an offset: one instruction can have such an
+ * address here, so nothing is gained if the compiler computes it ahead. */
+#define ARCH_INDEXED(index) SETTLE(index)
+
 /* *word -= by, in memory; true if that made it negative. */
 static inline bool arch_count_down(int32_t *word, int32_t by)
 {

@@ -10,7 +10,9 @@
  * that is made anyway: foreign, misaligned and NULL pointers are outside of the window (rotating
  * the low four bits to the top makes a misaligned pointer a huge one); free, interior and watched
  * blocks have another byte; large ones have a mark whose bin is always full. The mark is found
- * fast, in a table that is small; the byte may come later, nothing waits for it.
+ * fast, in a table that is small, and from p alone: from it come the addresses of all that free
+ * writes, and the loads of the next call wait for these. The byte may come later, nothing waits
+ * for it.
  *
  * Plain loads and stores: only this thread writes to its bins, and only the owner of a block writes
  * its byte; other threads may read a value that is a moment old.
@@ -38,9 +40,13 @@ INLINE void *hot_pop(struct heap *heap, size_t mark)
         return NULL;
     if (unlikely(arch_count_down(&heap->clock[mark], 1)))
         return NULL;
-    SETTLE(heap);
-    bin_pop(heap, mark, place);
-    *live_in(heap->live[mark], block) = live_sign(block); /* not read: it may be far away */
+    ARCH_INDEXED(mark);
+    uint64_t below = heap->slots[mark][place - 1];
+    ARCH_INDEXED(mark);
+    uintptr_t table = heap->live[mark];
+    ARCH_INDEXED(mark);
+    heap->top[mark] = below;
+    *live_in(table, block) = live_sign(block); /* not read: it may be far away */
     return block;
 }
 
@@ -64,7 +70,7 @@ INLINE bool hot_push_block(struct heap *heap, void *p, bool sized, size_t size)
     uintptr_t granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
     if (unlikely(granule >= window.granules))
         return false;
-    size_t mark = window.kinds[granule >> (UNIT_SHIFT - GRANULE_SHIFT)];
+    size_t mark = window.kinds_at_0[(uintptr_t)p >> UNIT_SHIFT];
     if (sized && unlikely(size - size_bounds[mark].least > size_bounds[mark].more))
         return false;
     uint64_t top = heap->top[mark];

@@ -153,6 +153,7 @@ static bool place_try(const struct place *place)
         window.live[mark] = (uintptr_t)live[i].start + LIVE_LINE + shift - (base >> shift);
     }
     window.kinds = (uint8_t *)kinds.start;
+    window.kinds_at_0 = (uint8_t *)(kinds.start - (base >> UNIT_SHIFT));
     window.units = (uint32_t *)units.start;
     window.spans = (struct span *)spans.start;
     window.meta = meta.start;

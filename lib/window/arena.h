@@ -39,11 +39,12 @@ struct window {
      * with an index and an offset. */
     uintptr_t live[MARK_COUNT];
     uintptr_t base;
-    size_t granules;    /* how far the window is open, in granules */
-    uint8_t *kinds;     /* by unit: the mark of the blocks that begin there, if any does */
-    uint32_t *units;    /* by unit: id of the span there (see span.h for which units count) */
-    struct span *spans; /* by id */
-    char *meta;         /* the allocator's own memory (meta.h) */
+    size_t granules;     /* how far the window is open, in granules */
+    uint8_t *kinds;      /* by unit: the mark of the blocks that begin there, if any does */
+    uint8_t *kinds_at_0; /* where the byte for address 0 would be: free finds one without `base` */
+    uint32_t *units;     /* by unit: id of the span there (see span.h for which units count) */
+    struct span *spans;  /* by id */
+    char *meta;          /* the allocator's own memory (meta.h) */
 };
 
 extern HIDDEN struct window window;
