@@ -45,6 +45,9 @@ bool os_access(void *at, size_t size, bool open);
 /* Makes the pages guards, which lose their contents and can't be touched, or ordinary pages again,
  * without a mapping for each. False on kernels before 6.13, and for locked memory. */
 bool os_guard(void *at, size_t size, bool on);
+/* Brings pages into memory that are about to be written to: less than a fault for each. Linux 5.14;
+ * nothing happens elsewhere. */
+void os_populate(void *at, size_t size);
 
 /* Gives the pages back; the range stays mapped and reads as zero afterwards. */
 bool os_return(void *at, size_t size);

@@ -25,6 +25,7 @@ enum {
     ADVISE_NOHUGE = 15,
     ADVISE_GUARD = 102,
     ADVISE_UNGUARD = 103,
+    ADVISE_POPULATE = 23, /* for writes; Linux 5.14 */
 };
 
 static long map(void *at, size_t size, long flags)
@@ -226,6 +227,11 @@ bool os_access(void *at, size_t size, bool open)
 bool os_guard(void *at, size_t size, bool on)
 {
     return call3(SYS_madvise, (long)at, (long)size, on ? ADVISE_GUARD : ADVISE_UNGUARD) == 0;
+}
+
+void os_populate(void *at, size_t size)
+{
+    call3(SYS_madvise, (long)at, (long)size, ADVISE_POPULATE);
 }
 
 bool os_return(void *at, size_t size)

@@ -20,18 +20,15 @@ void *delay_take_any(struct delay *delay)
         uint64_t *place = small ? &delay->queue[i] : &delay->queue_middle[i - DELAY_SMALL];
         uint64_t slot = *place;
         store_relaxed(place, 0);
-        if (slot != 0)
-            return slot_block(slot);
+        if (slot == 0)
+            continue;
+        delay->waiting[slot_place(slot)]--;
+        return slot_block(slot);
     }
     return NULL;
 }
 
 RACY size_t delay_count(const struct delay *delay, unsigned mark)
 {
-    size_t count = 0;
-    for (unsigned i = 0; delay != NULL && i < DELAY_SMALL; i++)
-        count += delay->queue[i] != 0 && slot_place(delay->queue[i]) == mark;
-    for (unsigned i = 0; delay != NULL && i < DELAY_MIDDLE; i++)
-        count += delay->queue_middle[i] != 0 && slot_place(delay->queue_middle[i]) == mark;
-    return count;
+    return delay == NULL ? 0 : delay->waiting[mark];
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/window/window.h"
+
 enum {
     DELAY_SMALL = 64, /* blocks up to 1 KiB, */
     DELAY_MIDDLE = 8, /* and others */
@@ -20,6 +22,7 @@ struct delay {
     uint64_t random;           /* of `harden_random` */
     uint8_t next, next_middle; /* in the queues: the oldest */
     bool ready; /* the thread's calls may take the short roads (lib/api/hardening.h) */
+    uint8_t waiting[MARK_COUNT]; /* how many blocks of each mark: all wait in one of the queues */
     uint64_t queue[DELAY_SMALL], queue_middle[DELAY_MIDDLE]; /* slots with marks (slot.h), or 0 */
 };
 

@@ -217,9 +217,11 @@ INLINE void heap_push_delayed(struct heap *heap, unsigned mark, bool small, void
 {
     uint64_t *place = DELAY_OLDEST(heap->delay, small), slot = *place;
     store_relaxed(place, slot_make(block, mark));
+    heap->delay->waiting[mark]++;
     if (slot == 0)
         return;
     size_t other = slot_place(slot);
+    heap->delay->waiting[other]--;
     uint64_t top = heap->top[other];
     if (unlikely((uint16_t)top == heap->limit[other]))
         heap_push_waited(heap, slot);

@@ -57,6 +57,8 @@ INLINE bool tail_clean(const char *block, size_t usable, uint64_t tail)
     const tail_pair *at = __builtin_assume_aligned(block, 16);
     const tail_pair *last = (const tail_pair *)(const void *)(block + usable - 16);
     tail_pair any = *last ^ (tail_pair){0, tail};
+    for (; last - at >= 4; at += 4)
+        any |= at[0] | at[1] | at[2] | at[3];
     for (; at < last; at++)
         any |= *at;
     return (any[0] | any[1]) == 0;
@@ -109,7 +111,10 @@ INLINE void tail_end(void *start, size_t usable)
     tail_size(block, usable, "free");
     if (likely(usable <= 512)) {
         tail_pair *last = (tail_pair *)(void *)(block + usable - 16);
-        for (tail_pair *at = __builtin_assume_aligned(block, 16); at < last; at++)
+        tail_pair *at = __builtin_assume_aligned(block, 16);
+        for (; last - at >= 4; at += 4)
+            at[0] = at[1] = at[2] = at[3] = (tail_pair){0};
+        for (; at < last; at++)
             *at = (tail_pair){0};
         *last = (tail_pair){0, tail_of(block)};
     } else {

@@ -9,6 +9,7 @@
 #include "lib/window/sizes.h"
 
 enum {
+    POPULATED_MOST = 64 << 10,
     MARKED_MOST = 1 << 28, /* bytes; markers of more would take too much memory of the kernel's */
 };
 
@@ -81,7 +82,11 @@ bool harden_open(void *at, size_t bytes, bool marked)
         if (!marked)
             __atomic_fetch_sub(&sealed, 1, __ATOMIC_RELAXED);
     }
-    return !markers || os_guard((void *)from, length, false);
+    if (markers && !os_guard((void *)from, length, false))
+        return false;
+    if (length <= POPULATED_MOST) /* what is to be used now: a call, instead of a fault a page */
+        os_populate((void *)from, length);
+    return true;
 }
 
 void harden_claimed(void *at, size_t bytes)
