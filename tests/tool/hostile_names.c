@@ -223,6 +223,7 @@ static void strings_of_pprof_are_utf8(void)
 int main(void)
 {
     struct profile profile;
+    unit_scratch();
     make(&profile, true);
     written(&profile, true);
     profile_free(&profile);

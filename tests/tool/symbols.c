@@ -446,6 +446,7 @@ static void stubs_have_names(void)
 
 int main(void)
 {
+    unit_scratch();
     ssize_t length = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
     assert(length > 0);
     struct image *image = image_open(self_path);

@@ -274,6 +274,7 @@ static void empty_profiles_are_written(void)
 int main(void)
 {
     struct profile profile;
+    unit_scratch();
     json_is_json();
     empty_profiles_are_written();
     make(&profile);

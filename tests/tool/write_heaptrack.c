@@ -119,6 +119,7 @@ int main(void)
     static const char *const counts[] = {"alloc_objects", "peak_objects", "inuse_objects"};
     static const char *const bytes[] = {"alloc_space", "peak_space", "inuse_space"};
     unsigned wrong = 0, wrong_bytes = 0;
+    unit_scratch();
     for (unsigned i = 0; i < HEAPS; i++) {
         struct profile profile, again;
         struct read_error error;

@@ -273,6 +273,7 @@ static void leftovers_of_the_dead_go(void)
 int main(void)
 {
     unit_start();
+    unit_scratch();
     names_of_ours_say_all();
     names_of_jemalloc_count_twice();
     names_of_gperftools_belong_to_one_process();

@@ -227,6 +227,7 @@ static void a_container_finds_its_group(void)
 int main(void)
 {
     unit_start();
+    unit_scratch();
     one_dump_resets_all_marks();
     every_so_many_bytes();
     growth_looks_at_the_high_water_mark();

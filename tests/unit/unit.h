@@ -48,6 +48,26 @@ static inline bool unit_may_clone(void)
 #endif
 }
 
+static char unit_folder[64];
+static pid_t unit_owner;
+
+static void unit_scratch_end(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", unit_folder);
+    if (unit_owner == getpid() && chdir("/") == 0 && system(command) != 0)
+        fprintf(stderr, "%s is left\n", unit_folder);
+}
+
+/* Goes on in an empty folder, which the end of the program removes. */
+static inline void unit_scratch(void)
+{
+    snprintf(unit_folder, sizeof unit_folder, "/tmp/memoir-unit-XXXXXX");
+    unit_owner = getpid();
+    assert(mkdtemp(unit_folder) != NULL && chdir(unit_folder) == 0);
+    assert(atexit(unit_scratch_end) == 0);
+}
+
 static inline void unit_start(void)
 {
     config_defaults(&config);
