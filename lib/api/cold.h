@@ -50,6 +50,14 @@ struct owner *cold_owned_new(bool bound);
 /* The blocks of the calling thread come from this owner, if malloc and its family are asked; NULL:
  * from none again. False where the thread can have none. */
 bool cold_owned_default(struct owner *owner);
+/* Where memory comes from instead of the kernel. `grow` asks for a piece, and is true if the heap
+ * itself could be given it (`hold_more`, `pages_give`); otherwise the block that is needed is
+ * one of `lender`, whose `lend` is set. Without a lender: the kernel again. */
+struct memory_source {
+    bool (*grow)(size_t bytes);
+    struct owner *lender;
+};
+void cold_set_source(struct memory_source source);
 /* From outside, any pointer: frees a live block that has an owner, no record, and room in the
  * thread's front. */
 bool cold_owned_push(void *p);

@@ -8,6 +8,7 @@
 
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
+#include "lib/api/young.h"
 
 /* Where a new block comes from, for its record if it gets one. */
 struct origin {
@@ -68,6 +69,14 @@ void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const st
 void cold_owned_give(void *p, struct span *span, struct heap *heap);
 /* From outside: a block of memory that the program lends to the owner. NULL: it lends none. */
 void *cold_lent_take(struct owner *owner, size_t size, size_t align, bool *zero);
+/* Whom to ask if the heap has no room (`cold_set_source`), unless that is who asks for memory. */
+extern HIDDEN struct memory_source cold_source;
+INLINE bool cold_has_source(void)
+{
+    return load_acquire(&cold_source.lender) != NULL && !young.lending;
+}
+/* From outside: true if the heap has more memory now, at least this much. */
+bool cold_source_grow(size_t size, size_t align);
 /* The thread ends: what it has of owners goes home. */
 void cold_owned_end(struct heap *heap);
 

@@ -29,9 +29,13 @@ void *cold_owned_take(struct owner *owner, size_t size, size_t align, const stru
     if (unlikely(!cold_begin(caller)))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = cold_owned_inside(owner, size, align, &(struct origin){caller, 0, false}, zero);
-    if (unlikely(block == NULL))
+    if (unlikely(block == NULL) && !cold_has_source())
         block = elsewhere_take(size, align, zero);
     cold_end();
+    if (unlikely(block == NULL) && cold_has_source())
+        return cold_source_grow(size, align)
+                   ? cold_owned_take(owner, size, align, caller, zero)
+                   : cold_lent_take(cold_source.lender, size, align, zero);
     if (unlikely(block == NULL)) {
         triggers_failure();
     } else if (unlikely(load_relaxed(&hooks_any))) {
@@ -171,6 +175,26 @@ void *cold_lent_take(struct owner *owner, size_t size, size_t align, bool *zero)
         hooks_call_new(block, size);
     }
     return block;
+}
+
+struct memory_source cold_source;
+
+void cold_set_source(struct memory_source source)
+{
+    hold_set(source.lender != NULL);
+    store_release(&cold_source.grow, source.grow);
+    store_release(&cold_source.lender, source.lender);
+}
+
+bool cold_source_grow(size_t size, size_t align)
+{
+    bool (*grow)(size_t) = load_acquire(&cold_source.grow);
+    if (grow == NULL || size > PTRDIFF_MAX - align)
+        return false;
+    young.lending = true;
+    bool more = grow(size + (align > UNIT ? align : 0));
+    young.lending = false;
+    return more;
 }
 
 struct owner *cold_owned_new(bool bound)

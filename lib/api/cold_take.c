@@ -186,9 +186,13 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
                                           : take_inside(size, align, origin, zero);
-    if (unlikely(block == NULL))
+    if (unlikely(block == NULL) && !cold_has_source())
         block = elsewhere_take(size, align, zero);
     cold_end();
+    if (unlikely(block == NULL) && cold_has_source())
+        return cold_source_grow(size, align)
+                   ? cold_take(size, align, origin, zero)
+                   : cold_lent_take(cold_source.lender, size, align, zero);
     if (unlikely(block == NULL)) {
         triggers_failure();
     } else if (unlikely(load_relaxed(&hooks_any))) {

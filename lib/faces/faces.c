@@ -8,7 +8,7 @@
 #include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/heap_checker.h"
-#include "lib/faces/gperftools/mmap_profile.h"
+#include "lib/faces/gperftools/mmap_calls.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/lsan/lsan.h"
 #include "lib/faces/mimalloc/mimalloc.h"
@@ -61,5 +61,5 @@ void faces_exit(void)
 
 void faces_loaded(void)
 {
-    mmap_profile_loaded();
+    mmap_calls_loaded();
 }

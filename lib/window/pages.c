@@ -13,6 +13,7 @@
 #include "base/config.h"
 #include "base/os.h"
 #include "lib/window/harden.h"
+#include "lib/window/hold.h"
 #include "lib/window/huge.h"
 
 enum {
@@ -28,7 +29,7 @@ enum {
     ALONE_MOST = 256,                     /* and at most this many runs do */
 };
 
-BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
+BULK __attribute__((aligned(2048))) struct pages pages_of[POOL_MAX]; /* begun: on one page */
 unsigned pages_nodes = 1;
 __thread uint8_t pages_number;
 __thread uint8_t pages_side;
@@ -349,6 +350,8 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     struct span *span = find_dirty_locked(pages, units, align);
     if (span == NULL && join_all_locked(pages))
         span = find_dirty_locked(pages, units, align);
+    if (span == NULL && hold_refuses(units))
+        return NULL;
     if (span == NULL)
         span = find_aligned_locked(pages, SHELF_CLEAN, units, align);
     if (span == NULL)
@@ -417,7 +420,7 @@ struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
         return take_hardened(pages, units, align);
     struct span *span = take(pages, units, align);
     /* Memory is out: what is dirty becomes clean and joins its neighbours, which may be enough. */
-    if (unlikely(span == NULL) && pages_return(pool, UINT64_MAX) > 0)
+    if (unlikely(span == NULL) && !hold_refuses(units) && pages_return(pool, UINT64_MAX) > 0)
         span = take(pages, units, align);
     return span;
 }
@@ -456,7 +459,7 @@ bool pages_extend(struct span *span, uint32_t units)
     bool done = false;
     lock_take(&pages->lock);
     struct span *next = free_at(pages, span->first + span->units, SPAN_DIRTY);
-    if (next == NULL)
+    if (next == NULL && !hold_refuses(units - span->units))
         next = free_at(pages, span->first + span->units, SPAN_CLEAN);
     if (next != NULL && span->units + next->units >= units) {
         enum span_state state = next->state;
@@ -526,8 +529,7 @@ static size_t return_one(struct pages *pages, struct span *span, uint64_t now_ms
     add_relaxed(&pages->returned_units, returned >> UNIT_SHIFT);
     add_relaxed(&pages->returns, returned != 0);
     *refused = returned == 0 && bytes >= 2 * os_page_size();
-    if (returned ==
-        0) { /* locked, or less than a page of this kernel: later, with its neighbours */
+    if (returned == 0) { /* locked, or less than a page: later, with its neighbours */
         span->since_ms = now_ms + 1;
         release_locked(pages, span, SPAN_DIRTY);
     } else {

@@ -10,6 +10,7 @@
 
 #include "lib/window/arena.h"
 #include "lib/window/harden.h"
+#include "lib/window/hold.h"
 #include "lib/window/huge.h"
 #include "lib/window/meta.h"
 #include "lib/window/pages.h"

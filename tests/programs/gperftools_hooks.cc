@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <gperftools/malloc_hook.h>
 
@@ -124,6 +125,87 @@ static void stacks()
     answer("the caller's stack", depth > 1 && (uintptr_t)frames[0] - start < 100);
 }
 
+// The program's own calls of mmap and its family.
+static char seen[64];
+static const void *seen_result;
+
+static void note(const char *call)
+{
+    strncat(seen, call, sizeof seen - strlen(seen) - 1);
+}
+extern "C" void pre_mmap(const void *, size_t size, int, int, int, off_t)
+{
+    note(size == 4096 ? "[" : "?");
+}
+extern "C" void after_mmap(const void *result, const void *, size_t, int, int, int, off_t)
+{
+    seen_result = result;
+    note("m]");
+}
+extern "C" void before_munmap(const void *start, size_t size)
+{
+    note(start == seen_result && size == 4096 ? "u" : "?");
+}
+extern "C" void after_mremap(const void *result, const void *before, size_t, size_t size, int,
+                             const void *)
+{
+    note(before == seen_result && size == 4096 ? "r" : "?");
+    seen_result = result;
+}
+extern "C" void pre_sbrk(ptrdiff_t more)
+{
+    note(more == 16 || more == -16 ? "(" : "?");
+}
+extern "C" void after_sbrk(const void *result, ptrdiff_t)
+{
+    note(result != (void *)-1 ? "s)" : "?");
+}
+static char replaced[4096];
+extern "C" int instead_of_mmap(const void *, size_t, int, int, int fd, off_t, void **result)
+{
+    *result = replaced;
+    return fd == 77;
+}
+extern "C" int instead_of_munmap(const void *start, size_t, int *result)
+{
+    *result = 0;
+    return start == replaced;
+}
+
+static void mappings()
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    answer("added all", MallocHook::AddPreMmapHook(pre_mmap) &&
+                            MallocHook::AddMmapHook(after_mmap) &&
+                            MallocHook::AddMunmapHook(before_munmap) &&
+                            MallocHook::AddMremapHook(after_mremap) &&
+                            MallocHook::AddPreSbrkHook(pre_sbrk) &&
+                            MallocHook::AddSbrkHook(after_sbrk));
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
+    void *moved = mremap(page, 4096, 4096, MREMAP_MAYMOVE);
+    munmap(moved, 4096);
+    sbrk(16);
+    sbrk(-16);
+    answer("each is called", strcmp(seen, "[m]ru(s)(s)") == 0);
+    answer("errors pass", mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0) == MAP_FAILED &&
+                              seen_result == MAP_FAILED);
+    answer("replaced", MallocHook::SetMmapReplacement(instead_of_mmap) &&
+                           MallocHook::SetMunmapReplacement(instead_of_munmap));
+    answer("in its place", mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 77, 0) == replaced &&
+                               munmap(replaced, 4096) == 0);
+    answer("all removed", MallocHook::RemoveMmapReplacement(instead_of_mmap) &&
+                              MallocHook::RemoveMunmapReplacement(instead_of_munmap) &&
+                              MallocHook::RemovePreMmapHook(pre_mmap) &&
+                              MallocHook::RemoveMmapHook(after_mmap) &&
+                              MallocHook::RemoveMunmapHook(before_munmap) &&
+                              MallocHook::RemoveMremapHook(after_mremap) &&
+                              MallocHook::RemovePreSbrkHook(pre_sbrk) &&
+                              MallocHook::RemoveSbrkHook(after_sbrk));
+    seen[0] = '\0';
+    munmap(mmap(NULL, 4096, PROT_READ, flags, -1, 0), 4096);
+    answer("and silent", seen[0] == '\0');
+}
+
 int main()
 {
     setvbuf(stderr, NULL, _IONBF, 0);
@@ -134,6 +216,7 @@ int main()
     answer("set back delete", MallocHook::SetDeleteHook(NULL) == on_delete);
     other_threads();
     stacks();
+    mappings();
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
     void *page = MallocHook::UnhookedMMap(NULL, 4096, PROT_READ, flags, -1, 0);
     answer("mmap", page != MAP_FAILED && MallocHook::UnhookedMUnmap(page, 4096) == 0);

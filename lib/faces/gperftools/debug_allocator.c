@@ -15,9 +15,9 @@ int MallocExtension_VerifyArrayNewMemory(const void *p);
 int MallocExtension_VerifyMallocMemory(const void *p);
 
 /* The flag of the same meaning, which programs declare by a macro of gperftools' and change. */
-extern int32_t flag_queue
-    __asm__("_ZN61FLAG__namespace_do_not_use_directly_use_DECLARE_int32_instead"
-            "25FLAGS_max_free_queue_sizeE");
+extern int32_t flag_queue __asm__(
+    "_ZN61FLAG__namespace_do_not_use_directly_use_DECLARE_int32_instead"
+    "25FLAGS_max_free_queue_sizeE");
 EXPORT int32_t flag_queue = 10 << 20;
 
 static void trace_init(void);

@@ -20,6 +20,7 @@
 #include "lib/control/control.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/gperftools/heap_checker.h"
+#include "lib/faces/gperftools/mmap_calls.h"
 #include "lib/faces/gperftools/mmap_profile.h"
 #include "lib/faces/notice.h"
 #include "lib/heap/observer.h"
@@ -143,7 +144,7 @@ void gperftools_before_main(void)
     else if (settings->signal_wrong)
         say("memoir: HEAPPROFILESIGNAL is not a number from 1 to 64 and has no effect; "
             "12 is SIGUSR2\n");
-    if (settings->mmap || settings->mmap_log)
+    if ((settings->mmap || settings->mmap_log) && mmap_calls_watch())
         mmap_profile_start(settings->mmap, settings->only_mmap, settings->mmap_log);
 }
 

@@ -178,9 +178,10 @@ EXPORT void MallocExtension_MarkThreadBusy(void)
 }
 
 /* Whole runs go back; what was too much is less next time. */
+static size_t ahead;
+
 EXPORT void MallocExtension_ReleaseToSystem(size_t bytes)
 {
-    static size_t ahead;
     size_t before = load_relaxed(&ahead);
     size_t wanted = bytes > before ? bytes - before : 0;
     size_t got = wanted > 0 ? cold_release(wanted) : 0;
@@ -191,6 +192,7 @@ EXPORT void MallocExtension_ReleaseToSystem(size_t bytes)
 EXPORT void MallocExtension_ReleaseFreeMemory(void)
 {
     cold_trim();
+    store_relaxed(&ahead, 0);
 }
 
 static double release_rate = 1;

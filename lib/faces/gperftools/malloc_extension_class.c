@@ -23,6 +23,7 @@
 #include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/malloc_extension.h"
+#include "lib/faces/gperftools/system_allocator.h"
 
 struct nothrow;
 void *_ZnwmRKSt9nothrow_t(size_t size, const struct nothrow *tag);
@@ -60,9 +61,6 @@ struct range {
 struct extension {
     const void *const *methods;
 };
-struct system_allocator; /* the program's own */
-
-static struct system_allocator *system_allocator; /* noted, not asked for memory */
 
 static bool no_memory_stats(int *blocks, size_t *total, int *histogram);
 static void no_stats(char *text, int length);
@@ -323,8 +321,8 @@ static void free_lists(struct free_lists *out)
     lists_add(out, (struct free_list){UNIT, SIZE_MAX, account.dirty_bytes, "tcmalloc.large"});
     lists_add(out,
               (struct free_list){UNIT, SIZE_MAX, account.clean_bytes, "tcmalloc.large_unmapped"});
-    lists_add(out, (struct free_list){0, SIZE_MAX, debug_allocator_queue_bytes(),
-                                      "debug.free_queue"});
+    lists_add(out,
+              (struct free_list){0, SIZE_MAX, debug_allocator_queue_bytes(), "debug.free_queue"});
 }
 
 /* Passes over text up to the number behind `mark`; 0 if there is none in the line. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gperftools' MallocHook in its C form. Hooks for new and delete are called (lib/api/hooks.h).
- * Those for mmap, munmap, mremap and sbrk are kept and never called, as in gperftools since 2.17,
- * unless gperftools' own library is in the process.
+ * gperftools' MallocHook in its C form. Hooks for new and delete are called by lib/api/hooks.h,
+ * those for mmap, munmap, mremap and sbrk by mmap_calls.h. Where gperftools' own library is in the
+ * process, the latter are its own: its mmap stands before libc's.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "lib/api/api.h"
+#include "lib/faces/gperftools/mmap_calls.h"
 #include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
@@ -21,9 +22,10 @@ typedef void hook(void);
 /* The last place is that of MallocHook_Set..., the others are those of MallocHook_Add... */
 enum { ADDED_MOST = HOOKS_MOST - 1, SET_AT = ADDED_MOST };
 
-static int add(hook **places, hook *added);
+static int add(hook **places, unsigned most, hook *added);
 static int take_out(hook **places, hook *removed, const char *name);
 static hook *set(hook **places, hook *now);
+static int watched(int added);
 static void *theirs(const char *name);
 
 #define NAMED(verb, name) "MallocHook_" #verb #name "Hook"
@@ -34,7 +36,7 @@ static void *theirs(const char *name);
     EXPORT hook *MallocHook_Set##name##Hook(hook *);     \
     EXPORT int MallocHook_Add##name##Hook(hook *h)       \
     {                                                    \
-        return add(places, h);                           \
+        return add(places, ADDED_MOST, h);               \
     }                                                    \
     EXPORT int MallocHook_Remove##name##Hook(hook *h)    \
     {                                                    \
@@ -45,60 +47,67 @@ static void *theirs(const char *name);
         return set(places, h);                           \
     }
 
-/* Kept, or handed to gperftools' library. */
-#define KEPT(name)                                            \
-    static hook *kept_##name[HOOKS_MOST];                     \
-    EXPORT int MallocHook_Add##name##Hook(hook *);            \
-    EXPORT int MallocHook_Remove##name##Hook(hook *);         \
-    EXPORT hook *MallocHook_Set##name##Hook(hook *);          \
-    EXPORT int MallocHook_Add##name##Hook(hook *h)            \
-    {                                                         \
-        int (*next)(hook *) = theirs(NAMED(Add, name));       \
-        return next != NULL ? next(h) : add(kept_##name, h);  \
-    }                                                         \
-    EXPORT int MallocHook_Remove##name##Hook(hook *h)         \
-    {                                                         \
-        return take_out(kept_##name, h, NAMED(Remove, name)); \
-    }                                                         \
-    EXPORT hook *MallocHook_Set##name##Hook(hook *h)          \
-    {                                                         \
-        hook *(*next)(hook *) = theirs(NAMED(Set, name));     \
-        return next != NULL ? next(h) : set(kept_##name, h);  \
+/* Of the program's own calls; or handed to gperftools' library. */
+#define OTHER_HOOKS(name, places)                                            \
+    EXPORT int MallocHook_Add##name##Hook(hook *);                           \
+    EXPORT int MallocHook_Remove##name##Hook(hook *);                        \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *);                         \
+    EXPORT int MallocHook_Add##name##Hook(hook *h)                           \
+    {                                                                        \
+        int (*next)(hook *) = theirs(NAMED(Add, name));                      \
+        return next != NULL ? next(h) : watched(add(places, ADDED_MOST, h)); \
+    }                                                                        \
+    EXPORT int MallocHook_Remove##name##Hook(hook *h)                        \
+    {                                                                        \
+        return take_out(places, h, NAMED(Remove, name));                     \
+    }                                                                        \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *h)                         \
+    {                                                                        \
+        hook *(*next)(hook *) = theirs(NAMED(Set, name));                    \
+        if (next != NULL)                                                    \
+            return next(h);                                                  \
+        watched(h != NULL);                                                  \
+        return set(places, h);                                               \
     }
 
 HOOKS(New, (hook **)hooks_set.on_new)
 HOOKS(Delete, (hook **)hooks_set.on_delete)
-KEPT(PreMmap)
-KEPT(Mmap)
-KEPT(Munmap)
-KEPT(Mremap)
-KEPT(PreSbrk)
-KEPT(Sbrk)
+OTHER_HOOKS(PreMmap, (hook **)mmap_hooks.pre_mmap)
+OTHER_HOOKS(Mmap, (hook **)mmap_hooks.mmap)
+OTHER_HOOKS(Munmap, (hook **)mmap_hooks.munmap)
+OTHER_HOOKS(Mremap, (hook **)mmap_hooks.mremap)
+OTHER_HOOKS(PreSbrk, (hook **)mmap_hooks.pre_sbrk)
+OTHER_HOOKS(Sbrk, (hook **)mmap_hooks.sbrk)
 
 /* One replacement of each kind. */
-#define REPLACEMENT(name)                                                                 \
-    static hook *replacement_##name[HOOKS_MOST];                                          \
-    EXPORT int MallocHook_Set##name##Replacement(hook *);                                 \
-    EXPORT int MallocHook_Remove##name##Replacement(hook *);                              \
-    EXPORT int MallocHook_Set##name##Replacement(hook *h)                                 \
-    {                                                                                     \
-        hook *free_place = NULL;                                                          \
-        return h != NULL &&                                                               \
-               __atomic_compare_exchange_n(&replacement_##name[0], &free_place, h, false, \
-                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);           \
-    }                                                                                     \
-    EXPORT int MallocHook_Remove##name##Replacement(hook *h)                              \
-    {                                                                                     \
-        return take_out(replacement_##name, h, "MallocHook_Remove" #name "Replacement");  \
+#define REPLACEMENT(name, places)                                            \
+    EXPORT int MallocHook_Set##name##Replacement(hook *);                    \
+    EXPORT int MallocHook_Remove##name##Replacement(hook *);                 \
+    EXPORT int MallocHook_Set##name##Replacement(hook *h)                    \
+    {                                                                        \
+        int (*next)(hook *) = theirs("MallocHook_Set" #name "Replacement");  \
+        return next != NULL ? next(h) : watched(add(places, 1, h));          \
+    }                                                                        \
+    EXPORT int MallocHook_Remove##name##Replacement(hook *h)                 \
+    {                                                                        \
+        return take_out(places, h, "MallocHook_Remove" #name "Replacement"); \
     }
-REPLACEMENT(Mmap)
-REPLACEMENT(Munmap)
+REPLACEMENT(Mmap, (hook **)mmap_hooks.replace_mmap)
+REPLACEMENT(Munmap, (hook **)mmap_hooks.replace_munmap)
 
-/* Puts a hook into a free place. Like gperftools: 1, or 0 if there is none. */
-static int add(hook **places, hook *added)
+/* From the first of these hooks on the calls are seen. */
+static int watched(int added)
+{
+    if (added)
+        mmap_calls_watch();
+    return added;
+}
+
+/* Puts a hook into a free place of the first `most`. Like gperftools: 1, or 0 if there is none. */
+static int add(hook **places, unsigned most, hook *added)
 {
     bool done = false;
-    for (unsigned i = 0; added != NULL && i < ADDED_MOST && !done; i++) {
+    for (unsigned i = 0; added != NULL && i < most && !done; i++) {
         hook *free_place = NULL;
         done = __atomic_compare_exchange_n(&places[i], &free_place, added, false, __ATOMIC_ACQ_REL,
                                            __ATOMIC_RELAXED);

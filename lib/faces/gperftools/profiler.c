@@ -155,7 +155,10 @@ static int stack_get(const struct caller *caller, const void *context, void **re
         unwind_context(walk, context, WALK_MOST);
     else
         unwind(walk, caller, WALK_MOST);
-    int count = frames_copy(walk, context != NULL, result, sizes, depth_max, skip);
+    /* As in gperftools: callers skip the frames of their signal handler, which a walk from the
+     * context does not have. */
+    int skipped = context != NULL ? 0 : skip;
+    int count = frames_copy(walk, context != NULL, result, sizes, depth_max, skipped);
     walks_give(walk);
     return count;
 }
