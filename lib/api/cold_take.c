@@ -186,6 +186,8 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
                                           : take_inside(size, align, origin, zero);
+    if (unlikely(block == NULL) && owner == NULL && cells_yield())
+        block = take_inside(size, align, origin, zero);
     if (unlikely(block == NULL) && !cold_has_source())
         block = elsewhere_take(size, align, zero);
     cold_end();

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/confine.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -39,6 +40,7 @@ static bool markers;
 static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
 static uint64_t live_blocks, live_bytes, freed_blocks, freed_bytes, refused;
 
+static size_t table_bytes(void);
 static bool probe_markers(void);
 static struct cell *cell_find(uint32_t run);
 static struct cell *cell_make(uint32_t run);
@@ -64,11 +66,47 @@ bool cells_init(const struct cells_limits *wanted)
     if (region == 0)
         return false;
     cells_max = region_size / page_size / 2;
-    cells = os_reserve((cells_max * sizeof *cells + PIECE_CELLS) & ~(size_t)(PIECE_CELLS - 1));
+    cells = os_reserve(table_bytes());
     markers = cells != NULL && probe_markers();
     if (!markers)
         live_max = os_mappings_max() / 4;
     return cells != NULL;
+}
+
+static size_t table_bytes(void)
+{
+    return (cells_max * sizeof *cells + PIECE_CELLS) & ~(size_t)(PIECE_CELLS - 1);
+}
+
+/* What is in use stays, and a quarter of the limit. */
+bool cells_yield(void)
+{
+    static const char said[] =
+        "memoir: guard: the program lowered its limit of addresses (RLIMIT_AS), so fewer are kept "
+        "for guarded blocks; set the limit before the program starts (ulimit -v)\n";
+    uint64_t addresses =
+        region == 0 || confined(CONFINE_GROW) ? UINT64_MAX : os_limit(RLIMIT_AS);
+    if (addresses / 4 >= region_size)
+        return false;
+    lock_take(&cells_lock);
+    size_t used = (size_t)pages_used * page_size, before = region_size, table = table_bytes();
+    used = used > pages_open ? used : pages_open;
+    used = used > addresses / 4 ? used : addresses / 4;
+    size_t kept = (used + PIECE - 1) & ~(size_t)(PIECE - 1);
+    bool yields = kept < before;
+    if (yields) {
+        store_release(&region_size, kept);
+        cells_max = kept / page_size / 2;
+        if (limits.quarantine_bytes > kept / 2)
+            limits.quarantine_bytes = kept / 2;
+        size_t left = table_bytes() > cells_open_bytes ? table_bytes() : cells_open_bytes;
+        os_unmap((char *)region + kept, before - kept);
+        os_unmap((char *)cells + left, table - left);
+    }
+    lock_give(&cells_lock);
+    if (yields)
+        message_write(said, sizeof said - 1);
+    return yields;
 }
 
 /* Whether the kernel has guards that take no mapping; asked on the first page, which is one. */
