@@ -9,8 +9,7 @@
 # The limits are what was measured on x86-64 with glibc 2.36, and a margin for what machines differ
 # by: a page or two where variables lie differently, and 64 KiB, by which kernels bring code in.
 # What is resident moves by that much from run to run as addresses are random, so of nine runs the
-# median counts. It also depends on the pieces in which the kernel has read the file: five copies of
-# one library differed by up to 150 KiB, so the last two limits are far; anonymous memory is the gate. A block may be sampled or not, which is 56 KiB: one line for each.
+# median counts. A block may be sampled or not, which is 56 KiB: one line for each.
 #
 # Positive control: 32 KiB that are written at the start, by a library of our own, break the first limit.
 tools=
@@ -76,8 +75,8 @@ resident=$(kib Rss '' '')
 sampled=heap.rate:1 # a block of 1 MiB is one, then
 judge 'anonymous' $(($(kib Anonymous heap:off "$library") - plain)) 84
 judge 'anonymous, one sample' $(($(kib Anonymous $sampled "$library") - plain)) 144
-judge 'resident' $(($(kib Rss heap:off "$library") - resident)) 800
-judge 'resident, one sample' $(($(kib Rss $sampled "$library") - resident)) 940
+judge 'resident' $(($(kib Rss heap:off "$library") - resident)) 700
+judge 'resident, one sample' $(($(kib Rss $sampled "$library") - resident)) 800
 
 fat=$(($(kib Anonymous heap:off "$library:$place/fatter.so") - plain))
 if [ "$fat" -gt 84 ]; then
