@@ -38,6 +38,7 @@ enum format_record {
     RECORD_CPU = 14,       /* samples of a clock: what is known of all */
     RECORD_CPU_THREADS = 15,
     RECORD_CPU_ROWS = 16,    /* and by stack and thread */
+    RECORD_CPU_COURSES = 17, /* and when each thread ran */
     RECORD_LEAKS = 20,       /* a scan for lost blocks: its sums */
     RECORD_LEAK_ROWS = 21,   /* and what was lost, by site */
     RECORD_PINS = 24,        /* what keeps memory in use: as a whole, */

@@ -164,7 +164,7 @@ static int begin_locked(const struct cpu_wish *wish)
     clocks_open(rate_now, signal_now, wall_now);
     samples_reserve();
     if (first_ms == 0)
-        first_ms = os_now_ms();
+        course_begin(first_ms = os_now_ms());
     on_since_ns = os_now_ns();
     used_since = os_usage();
     store_relaxed(&uncovered, 0);
@@ -278,6 +278,7 @@ void cpu_reset(void)
     on_since_ns = os_now_ns();
     used_since = os_usage();
     first_ms = cpu_runs() ? os_now_ms() : 0;
+    course_begin(first_ms);
     ends_begin();
     about_copy();
     cpu_unlock(&before);
@@ -351,8 +352,10 @@ static void on_interrupt(const void *about, void *context)
     }
     bool for_others;
     uint64_t weight = clocks_weight(number, info->si_overrun, &for_others);
-    if (is_wanted())
+    if (is_wanted()) {
         samples_take(number, weight, for_others, context);
+        course_add(task, weight * task->period_ns);
+    }
 }
 
 void cpu_about(struct cpu_about *about)
@@ -430,7 +433,7 @@ void cpu_fork_child(void)
         uint32_t number = tasks_self(os_tid_asked());
         on_since_ns = os_now_ns();
         used_since = os_usage();
-        first_ms = os_now_ms();
+        course_begin(first_ms = os_now_ms());
         ends_begin();
         if (number == TASK_NONE)
             cpu_thread_begin();

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/cpu/course.h"
 #include "lib/cpu/samples.h"
 
 enum { CPU_RATE_MIN = 1, CPU_RATE_MAX = 10000 };

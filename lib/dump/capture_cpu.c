@@ -57,6 +57,28 @@ static void write_threads(struct capture *capture)
     capture_record_end(capture);
 }
 
+/* Up to the last part in which it ran. */
+static void write_courses(struct capture *capture)
+{
+    uint32_t us[TASK_COURSE];
+    for (uint32_t number = 1; number < tasks_count(); number++) {
+        const struct task *task = tasks_at(number);
+        uint64_t width_ms = 0;
+        if (load_acquire(&task->state) == TASK_FREE || (width_ms = course_read(task, us)) == 0)
+            continue;
+        unsigned count = TASK_COURSE;
+        while (us[count - 1] == 0)
+            count--;
+        capture_record_begin(capture, RECORD_CPU_COURSES, CAPTURE_ENTRY_MAX);
+        capture_put(capture, number);
+        capture_put(capture, width_ms);
+        capture_put(capture, count);
+        for (unsigned i = 0; i < count; i++)
+            capture_put(capture, us[i]);
+    }
+    capture_record_end(capture);
+}
+
 void capture_cpu(struct capture *capture)
 {
     struct writer writer = {.capture = capture};
@@ -66,6 +88,7 @@ void capture_cpu(struct capture *capture)
         return;
     cpu_settle();
     write_threads(capture);
+    write_courses(capture);
     samples_each(write_row, &writer, false);
     capture_record_end(capture);
     capture_record_begin(capture, RECORD_CPU, CAPTURE_TEXT_MAX + CAPTURE_ENTRY_MAX);

@@ -15,7 +15,7 @@
 
 #include "lib/watch/own_stack.h"
 
-enum { TASK_NONE = 0, TASK_NAME_SIZE = 16 };
+enum { TASK_NONE = 0, TASK_NAME_SIZE = 16, TASK_COURSE = 64 };
 
 enum task_state {
     TASK_FREE,
@@ -52,6 +52,9 @@ struct task {
     uint64_t wall_ns, wall_cpu_ns;
     uint64_t wall_next_ns; /* when the timer rings next */
     int64_t wall_left_ns;  /* time without a CPU less what is counted for it */
+    /* When it ran (lib/cpu/course.h). */
+    uint32_t course_version, course_shift;
+    uint32_t course_us[TASK_COURSE];
 };
 
 /* The row of a number that was handed out. */

@@ -29,6 +29,7 @@ bool profile_copy(struct profile *to, const struct profile *from)
         {&to->points, sizeof(struct profile_point)},
         {&to->moments, sizeof(struct profile_moment)},
         {&to->threads, sizeof(struct profile_thread)},
+        {&to->courses, sizeof(struct profile_course)},
         {&to->comments, sizeof(uint32_t)},
         {&to->warnings, sizeof(uint32_t)},
         {&to->text, 1},

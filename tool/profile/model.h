@@ -180,6 +180,14 @@ struct profile_thread {
     uint32_t name;
 };
 
+/* When a thread ran: the time of its samples in parts of equal width since the clock's start. */
+enum { PROFILE_COURSE_MAX = 64 };
+struct profile_course {
+    uint64_t id; /* the kernel's tid */
+    uint32_t width_ms, count;
+    uint32_t us[PROFILE_COURSE_MAX];
+};
+
 /* The clock whose samples are among the values; a rate of 0: there is none, or it is not known. */
 struct profile_clock {
     int64_t rate;               /* samples a second */
@@ -237,6 +245,7 @@ struct profile {
     struct list points;     /* struct profile_point */
     struct list moments;    /* struct profile_moment */
     struct list threads;    /* struct profile_thread */
+    struct list courses;    /* struct profile_course */
     struct list comments;   /* uint32_t: strings */
 
     /* What is known of the whole; strings where the name does not say otherwise. */

@@ -95,7 +95,7 @@ complete -c memoir -n __fish_use_subcommand -a frag -d 'sites whose blocks keep 
 complete -c memoir -n '__fish_seen_subcommand_from frag' -F
 complete -c memoir -n __fish_use_subcommand -a sizes -d 'blocks by size, and the cost of rounding up'
 complete -c memoir -n '__fish_seen_subcommand_from sizes' -F
-complete -c memoir -n __fish_use_subcommand -a threads -d 'allocated and live memory of each thread'
+complete -c memoir -n __fish_use_subcommand -a threads -d 'time and memory of each thread'
 complete -c memoir -n '__fish_seen_subcommand_from threads' -F
 complete -c memoir -n __fish_use_subcommand -a time -d 'memory over time, as a graph'
 complete -c memoir -n '__fish_seen_subcommand_from time' -F

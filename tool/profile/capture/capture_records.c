@@ -88,6 +88,7 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_CPU] = read_cpu,
     [RECORD_CPU_THREADS] = read_cpu_threads,
     [RECORD_CPU_ROWS] = read_cpu_rows,
+    [RECORD_CPU_COURSES] = read_pins,
     [RECORD_LEAKS] = read_leaks,
     [RECORD_LEAK_ROWS] = read_leak_rows,
     [RECORD_PINS] = read_pins,
@@ -582,8 +583,7 @@ static void read_pins(struct reader *reader)
 
 static void read_mark(struct reader *reader)
 {
-    struct capture_mark mark = {.time_ms = number(reader)};
-    mark.name = text(reader);
+    struct capture_mark mark = {.time_ms = number(reader), .name = text(reader)};
     mark.counted = more(reader);
     if (mark.counted) {
         mark.live = count(reader);

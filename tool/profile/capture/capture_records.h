@@ -185,7 +185,8 @@ struct capture_calls {
     void (*cpu_row)(void *context, const struct capture_cpu_row *row);
     void (*leaks)(void *context, const struct capture_leaks *leaks); /* before its rows */
     void (*leak)(void *context, const struct capture_leak *leak);
-    void (*pins)(void *context, const struct capture_part *part); /* RECORD_PINS and its kin */
+    /* RECORD_PINS and its kin, RECORD_CPU_COURSES */
+    void (*pins)(void *context, const struct capture_part *part);
     void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);
     /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */

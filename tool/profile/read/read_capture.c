@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file/proto.h"
 #include "tool/memory/memory.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
@@ -32,6 +33,15 @@ static bool read(const struct read_input *input, struct profile *profile, struct
 
 const struct reader reader_capture = {
     .name = "memoir capture", .is = is, .read = read, .traits = TRAIT_CAPTURE | TRAIT_MOMENTS};
+
+uint64_t capture_next(struct capture_part *part)
+{
+    const uint64_t most = UINT64_C(1) << 55;
+    uint64_t value = 0;
+    unsigned length = varint_read(part->at, (size_t)(part->end - part->at), &value);
+    part->at = length > 0 ? part->at + length : part->end;
+    return length > 0 && value <= most ? value : 0;
+}
 
 int64_t capture_value(uint64_t number)
 {

@@ -30,5 +30,9 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms);
 /* A number of a capture as a value, bounded so that sums of many cannot overflow. */
 int64_t capture_value(uint64_t number);
+/* The next number of a record that its user takes apart; past its end, or if it is too large: 0,
+ * and the rest is nothing. */
+struct capture_part;
+uint64_t capture_next(struct capture_part *part);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/read/read_capture_clock.h. */
+/*
+ * See tool/profile/read/read_capture_clock.h. Rows and courses call a thread by a number of the
+ * snapshot; what it is called is known when all records of the snapshot were read. A thread that
+ * used CPU time and has hardly a sample blocks our signal, which the reader is told.
+ */
 #include "tool/profile/read/read_capture_clock.h"
 
 #include <stdio.h>
@@ -80,10 +84,44 @@ void clock_rows_row(struct clock_rows *clock, struct profile *profile,
         *kept = *row;
 }
 
+void clock_rows_courses(struct clock_rows *clock, struct profile *profile,
+                        const struct capture_part *whole)
+{
+    struct capture_part part = *whole;
+    while (part.at < part.end && !profile->failed) {
+        struct profile_course course = {.id = capture_next(&part)};
+        uint64_t width_ms = capture_next(&part), count = capture_next(&part);
+        if (width_ms == 0 || width_ms > UINT32_MAX || count > PROFILE_COURSE_MAX)
+            return; /* made by a later version */
+        course.width_ms = (uint32_t)width_ms;
+        course.count = (uint32_t)count;
+        for (unsigned i = 0; i < count; i++)
+            course.us[i] = (uint32_t)capture_next(&part);
+        struct profile_course *kept = profile_list_add(profile, &clock->courses, sizeof *kept);
+        if (kept)
+            *kept = course;
+    }
+}
+
 static int by_number(const void *left, const void *right)
 {
     const struct clock_thread *a = left, *b = right;
     return (a->number > b->number) - (a->number < b->number);
+}
+
+/* By the kernel's tid from now on, as rows of threads are. */
+static void courses_name(const struct clock_rows *clock, struct profile *profile)
+{
+    for (size_t i = 0; i < clock->courses.count; i++) {
+        const struct profile_course *course = (struct profile_course *)clock->courses.items + i;
+        const struct clock_thread *thread = clock_rows_find(clock, (uint32_t)course->id);
+        struct profile_course *kept =
+            thread ? profile_list_add(profile, &profile->courses, sizeof *kept) : NULL;
+        if (kept) {
+            *kept = *course;
+            kept->id = thread->tid;
+        }
+    }
 }
 
 bool clock_rows_end(struct clock_rows *clock, struct profile *profile)
@@ -92,6 +130,7 @@ bool clock_rows_end(struct clock_rows *clock, struct profile *profile)
         return false;
     if (clock->threads.count > 0)
         qsort(clock->threads.items, clock->threads.count, sizeof(struct clock_thread), by_number);
+    courses_name(clock, profile);
     bool alone = profile->samples.count == 0;
     blocked_warn(clock, profile);
     if (alone) {
@@ -135,4 +174,5 @@ void clock_rows_free(struct clock_rows *clock)
 {
     free(clock->threads.items);
     free(clock->rows.items);
+    free(clock->courses.items);
 }

@@ -22,6 +22,7 @@ struct clock_rows {
     bool known, wall;
     struct list threads;    /* struct clock_thread, by number after clock_rows_end */
     struct list rows;       /* struct capture_cpu_row */
+    struct list courses;    /* struct profile_course, whose id is the thread's number */
     unsigned samples, time; /* columns */
     unsigned blocked;       /* threads whose CPU time has hardly a sample, */
     uint64_t blocked_ns;    /* that time, */
@@ -34,6 +35,9 @@ void clock_rows_thread(struct clock_rows *clock, struct profile *profile,
                        const struct capture_cpu_thread *thread);
 void clock_rows_row(struct clock_rows *clock, struct profile *profile,
                     const struct capture_cpu_row *row);
+/* RECORD_CPU_COURSES. */
+void clock_rows_courses(struct clock_rows *clock, struct profile *profile,
+                        const struct capture_part *whole);
 /* All rows are there: makes the columns. False: there is no clock in this capture. */
 bool clock_rows_end(struct clock_rows *clock, struct profile *profile);
 /* NULL: one of too many. */

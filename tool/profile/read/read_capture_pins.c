@@ -10,26 +10,14 @@
 #include <stdlib.h>
 
 #include "base/file/format.h"
-#include "base/file/proto.h"
 #include "tool/profile/read/read_capture.h"
 
 enum { SPARSE_FILLS = 5 }; /* of PROFILE_FILLS: up to a quarter full */
-
-static const uint64_t NUMBER_MAX = UINT64_C(1) << 55;
 
 void pin_rows_free(struct pin_rows *pins)
 {
     free(pins->rows.items);
     free(pins->classes.items);
-}
-
-/* The next number of a record; past its end, or if it is too large: 0, and the rest is nothing. */
-static uint64_t next(struct capture_part *part)
-{
-    uint64_t value = 0;
-    unsigned length = varint_read(part->at, (size_t)(part->end - part->at), &value);
-    part->at = length > 0 ? part->at + length : part->end;
-    return length > 0 && value <= NUMBER_MAX ? value : 0;
 }
 
 static void take_class(struct pin_rows *pins, struct profile *profile, struct capture_part *part)
@@ -38,32 +26,32 @@ static void take_class(struct pin_rows *pins, struct profile *profile, struct ca
     struct profile_pins *sums = &profile->pins;
     if (!class)
         return;
-    class->size = next(part);
-    next(part); /* spans */
-    class->bytes = (double)next(part);
-    next(part); /* blocks that they are cut into */
-    next(part); /* those that are not free there */
-    class->live = (double)next(part);
+    class->size = capture_next(part);
+    capture_next(part); /* spans */
+    class->bytes = (double)capture_next(part);
+    capture_next(part); /* blocks that they are cut into */
+    capture_next(part); /* those that are not free there */
+    class->live = (double)capture_next(part);
     sums->spans_space += (int64_t) class->bytes;
     sums->live_space += (int64_t)(class->live * (double)(class->size < 65536 ? class->size : 0));
     for (unsigned i = 0; i < PROFILE_FILLS; i++)
-        sums->by_fill[i] += (int64_t)next(part);
+        sums->by_fill[i] += (int64_t)capture_next(part);
 }
 
 static void take_row(struct pin_rows *pins, struct profile *profile, struct capture_part *part,
                      uint64_t *stack)
 {
     struct pin_row row;
-    *stack += (uint64_t)format_unfold(next(part));
+    *stack += (uint64_t)format_unfold(capture_next(part));
     row.stack = (uint32_t)(*stack < part->nodes ? *stack : 0);
-    row.thread = (uint32_t)next(part) - 1;
-    row.size = next(part);
-    row.fill = (unsigned)(next(part) % PROFILE_FILLS);
-    row.seen = (double)next(part);
-    row.blocks = (double)next(part);
-    row.held = (double)next(part);
-    row.bytes = (double)next(part);
-    row.alone = (double)next(part);
+    row.thread = (uint32_t)capture_next(part) - 1;
+    row.size = capture_next(part);
+    row.fill = (unsigned)(capture_next(part) % PROFILE_FILLS);
+    row.seen = (double)capture_next(part);
+    row.blocks = (double)capture_next(part);
+    row.held = (double)capture_next(part);
+    row.bytes = (double)capture_next(part);
+    row.alone = (double)capture_next(part);
     struct pin_row *kept =
         row.seen > 0 ? profile_list_add(profile, &pins->rows, sizeof *kept) : NULL;
     if (kept)
@@ -84,10 +72,10 @@ void pin_rows_part(struct pin_rows *pins, struct profile *profile, const struct 
             break;
         default:
             profile->pins.known = true;
-            profile->pins.took_us = (int64_t)next(&part);
-            profile->pins.placed = (int64_t)next(&part);
-            profile->pins.unplaced = (int64_t)next(&part);
-            profile->pins.dirty_space = (int64_t)next(&part);
+            profile->pins.took_us = (int64_t)capture_next(&part);
+            profile->pins.placed = (int64_t)capture_next(&part);
+            profile->pins.unplaced = (int64_t)capture_next(&part);
+            profile->pins.dirty_space = (int64_t)capture_next(&part);
             part.at = part.end;
         }
 }

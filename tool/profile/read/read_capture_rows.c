@@ -499,7 +499,6 @@ static void take_cpu_row(void *context, const struct capture_cpu_row *row)
         clock_rows_row(&taking->clock, taking->profile, row);
 }
 
-/* Behind all others, since the samples of the heap are known by their numbers. */
 static void take_leaks(void *context, const struct capture_leaks *leaks)
 {
     struct taking *taking = context;
@@ -529,7 +528,9 @@ static void leak_samples(struct taking *taking)
 static void take_pins(void *context, const struct capture_part *part)
 {
     struct taking *taking = context;
-    if (taking->target && taking->input->options.pins)
+    if (taking->target && part->type == RECORD_CPU_COURSES)
+        clock_rows_courses(&taking->clock, taking->profile, part);
+    else if (taking->target && taking->input->options.pins)
         pin_rows_part(&taking->pins, taking->profile, part);
 }
 

@@ -40,6 +40,7 @@ struct columns {
 static bool threads_make(struct threads *threads, const struct view *view);
 static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
                                    uint32_t set);
+static const struct profile_course *course_of(const struct profile *profile, int64_t id);
 static const void *row_bytes(const void *context, uint32_t number, size_t *size);
 static int row_order(const void *left, const void *right);
 static void put_json(const struct view *view, const struct threads *threads,
@@ -48,6 +49,9 @@ static void put_csv(const struct view *view, const struct threads *threads,
                     const struct style *style);
 static void put_text(const struct view *view, const struct threads *threads,
                      const struct style *style);
+static void put_name(const struct thread_row *row, const struct style *style);
+static void put_courses(const struct view *view, const struct threads *threads,
+                        const struct style *style, size_t max);
 static struct columns columns_choose(const struct threads *threads, const struct style *style,
                                      double seconds);
 static size_t threads_count(const struct threads *threads);
@@ -166,6 +170,20 @@ static int row_order(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
+/* When it ran. */
+static void put_json_course(struct json *json, const struct profile_course *course)
+{
+    if (!course)
+        return;
+    json_object(json, "course");
+    json_number(json, "width_ms", course->width_ms);
+    json_array(json, "us");
+    for (unsigned i = 0; i < course->count; i++)
+        json_number(json, NULL, course->us[i]);
+    json_end(json);
+    json_end(json);
+}
+
 static void put_json(const struct view *view, const struct threads *threads,
                      const struct style *style)
 {
@@ -186,6 +204,7 @@ static void put_json(const struct view *view, const struct threads *threads,
                     &json,
                     profile_text(view->profile, view->profile->type[threads->columns[k]].name),
                     row->values[k]);
+        put_json_course(&json, course_of(view->profile, row->id));
         json_end(&json);
     }
     json_end(&json);
@@ -254,17 +273,79 @@ static void put_text(const struct view *view, const struct threads *threads,
         if (columns.rate)
             question_pad(
                 style, style_value(text, (double)row->values[ALLOCATIONS] / seconds, "count"), 11);
-        char name[128];
-        snprintf(name, sizeof name, "%s", row->name[0] ? row->name : "(no name)");
-        style_clean(name);
-        fprintf(style->out, "  %s", name);
-        if (row->id >= 0)
-            fprintf(style->out, "  %lld", (long long)row->id);
-        fputs("\n", style->out);
+        put_name(row, style);
     }
     if (threads->count > max)
         fprintf(style->out, "  %s %zu more threads\n", question_glyph(style, "…", "..."),
                 threads->count - max);
+    put_courses(view, threads, style, max);
+}
+
+static const struct profile_course *course_of(const struct profile *profile, int64_t id)
+{
+    const struct profile_course *courses = profile->courses.items;
+    for (size_t i = profile->courses.count; i-- > 0;) /* the kernel may use a number again */
+        if ((int64_t)courses[i].id == id)
+            return &courses[i];
+    return NULL;
+}
+
+/* The width of a part in all lines, and how many there are. */
+static uint32_t courses_width(const struct profile *profile, unsigned *count)
+{
+    const struct profile_course *courses = profile->courses.items;
+    uint32_t width_ms = 0;
+    *count = 0;
+    for (size_t i = 0; i < profile->courses.count; i++)
+        width_ms = courses[i].width_ms > width_ms ? courses[i].width_ms : width_ms;
+    for (size_t i = 0; i < profile->courses.count; i++) {
+        uint64_t end = ((uint64_t)courses[i].count * courses[i].width_ms + width_ms - 1) / width_ms;
+        *count = end > *count ? (unsigned)end : *count;
+    }
+    *count = *count < PROFILE_COURSE_MAX ? *count : PROFILE_COURSE_MAX;
+    return width_ms;
+}
+
+/* Which thread ran when: a line for each, as high as its share of a CPU. */
+static void put_courses(const struct view *view, const struct threads *threads,
+                        const struct style *style, size_t max)
+{
+    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const letters[] = {" ", "_", ".", "-", "~", "=", "+", "*", "#"};
+    unsigned count;
+    uint32_t width_ms = courses_width(view->profile, &count);
+    char text[32];
+    if (width_ms == 0)
+        return;
+    style_value(text, (double)width_ms * 1e6, "nanoseconds");
+    fprintf(style->out, "\nwhich thread ran when: %s a column, full height is one CPU\n", text);
+    for (size_t i = 0; i < threads->count && i < max; i++) {
+        const struct profile_course *course = course_of(view->profile, threads->rows[i].id);
+        double us[PROFILE_COURSE_MAX] = {0};
+        if (!course)
+            continue;
+        for (unsigned k = 0; k < course->count; k++) {
+            uint64_t at = (uint64_t)k * course->width_ms / width_ms;
+            us[at < count ? at : count - 1] += course->us[k];
+        }
+        fputs("  ", style->out);
+        for (unsigned k = 0; k < count; k++) {
+            int level = (int)ceil(us[k] / (width_ms * 1000.0) * 8);
+            fputs((style->utf8 ? blocks : letters)[level > 8 ? 8 : level], style->out);
+        }
+        put_name(&threads->rows[i], style);
+    }
+}
+
+static void put_name(const struct thread_row *row, const struct style *style)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s", row->name[0] ? row->name : "(no name)");
+    style_clean(name);
+    fprintf(style->out, "  %s", name);
+    if (row->id >= 0)
+        fprintf(style->out, "  %lld", (long long)row->id);
+    fputs("\n", style->out);
 }
 
 static struct columns columns_choose(const struct threads *threads, const struct style *style,
