@@ -130,7 +130,10 @@ static bool word_refused(struct asking *asking)
     size_t length = strcspn(word, "'"), best_distance = nearest_most(length) + 1;
     for (size_t i = 0; i < (verb ? COUNT_OF(verbs) : CONFIG_COUNT); i++) {
         const char *known = verb ? verbs[i] : config_options[i].key;
+        const char *last = strrchr(known, '.'); /* rate: heap.rate */
         size_t distance = nearest_distance(word, length, known, strlen(known));
+        if (last && distance > 0 && nearest_distance(word, length, last + 1, strlen(last + 1)) == 0)
+            distance = 0;
         if (distance < best_distance) {
             best_distance = distance;
             best = known;

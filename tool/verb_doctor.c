@@ -559,6 +559,17 @@ static bool doctor_close(struct doctor *doctor, bool ok, struct error *error)
     return ok;
 }
 
+/* `word` is no program; a name with an ending was meant as a file. */
+static bool file_missing(const char *word, struct error *error)
+{
+    const char *folder = strrchr(word, '/');
+    if (strchr(folder ? folder : word, '.') && access(word, F_OK) != 0) {
+        error_set(error, ERROR_INPUT, "%s: No such file or directory", word);
+        return suggest_file(word, "memoir doctor FILE, PROGRAM or PID", error);
+    }
+    return false;
+}
+
 bool verb_doctor(const struct arguments *arguments, struct error *error)
 {
     struct doctor doctor = {0};
@@ -583,7 +594,7 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
     else if (launch_program(program, word, error))
         check_program(&doctor, program);
     else
-        ok = false;
+        ok = file_missing(word, error);
     ok = doctor_close(&doctor, ok, error);
     return ok && doctor.bad > 0 ? error_found(error) : ok;
 }

@@ -93,6 +93,7 @@ done <<'E'
 3~nosuch can't be read~leaks prof.0001.heap --suppressions nosuch
 2~text.txt:1: 'hello' is not a suppression~leaks prof.0001.heap --suppressions text.txt
 3~nosuch.heap: No such file~leaks nosuch.heap
+3~nosuch.heap: No such file~doctor nosuch.heap
 2~run needs a program to run~run
 2~--exact and --rate exclude each other~run --exact --rate 4K true
 2~heap.rate can't be 'x', accepted~run --rate x true

@@ -186,7 +186,7 @@ for wrong in 'set nonsense=1' 'rate lots' 'set numa.nodes=1' nothing 'start now'
     "$MEMOIR_TOOL" ctl "$pid" $wrong >"$place/answer" 2>&1 || got=$?
     case $got in 2 | 4) ;; *) fail "ctl $wrong: exit code $got: $(cat "$place/answer")" ;; esac
 done
-for slip in 'rte rate' 'heap.rat=4K heap.rate' 'set heap.rat=4K heap.rate' 'show heap.rat heap.rate' 'zzzz help'; do
+for slip in 'rte rate' 'heap.rat=4K heap.rate' 'set heap.rat=4K heap.rate' 'show heap.rat heap.rate' 'rate=4K heap.rate' 'zzzz help'; do
     # shellcheck disable=SC2086 # words
     expect 4 "$MEMOIR_TOOL" ctl "$pid" ${slip% *} 2>"$place/answer"
     grep -q -- "^→ .*${slip##* }" "$place/answer" || fail "ctl $slip: $(cat "$place/answer")"
