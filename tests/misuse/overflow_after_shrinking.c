@@ -8,6 +8,6 @@ int main(void)
     char *block = opaque(malloc(5000));
     block = opaque(realloc(block, 48));
     wrong();
-    block[48] = 1;
+    block[48] ^= 1; /* whatever is there */
     return survived();
 }

@@ -8,7 +8,7 @@ int main(void)
 {
     char *block = opaque(aligned_alloc(4096, 100));
     wrong();
-    block[100] = 1;
+    block[100] ^= 1; /* whatever is there */
     free(opaque(block));
     return survived();
 }

@@ -10,7 +10,7 @@ int main(void)
         blocks[i] = opaque(malloc(40));
     }
     wrong();
-    blocks[500][41] = 1;
+    blocks[500][41] ^= 1; /* whatever is there */
     for (int i = 0; i < 1000; i++) {
         free(blocks[i]);
     }

@@ -8,7 +8,7 @@ int main(void)
     char *block = opaque(malloc(64));
     wrong();
     if (fork() == 0) {
-        block[64] = 1;
+        block[64] ^= 1; /* whatever is there */
         _exit(0);
     }
     int status = 0;

@@ -10,7 +10,7 @@ static char *block;
 static void handle(int number)
 {
     (void)number;
-    block[64] = 1;
+    block[64] ^= 1; /* whatever is there */
 }
 
 int main(void)

@@ -8,6 +8,6 @@ int main(void)
 {
     char *block = opaque(malloc(1));
     wrong();
-    block[1] = 1;
+    block[1] ^= 1; /* whatever is there */
     return survived();
 }

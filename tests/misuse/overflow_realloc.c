@@ -8,6 +8,6 @@ int main(void)
     char *block = opaque(malloc(16));
     block = opaque(realloc(block, 128));
     wrong();
-    block[128] = 1;
+    block[128] ^= 1; /* whatever is there */
     return survived();
 }

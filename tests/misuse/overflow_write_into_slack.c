@@ -7,7 +7,7 @@ int main(void)
 {
     char *block = opaque(malloc(100));
     wrong();
-    block[100] = 0;
+    block[100] ^= 1; /* whatever is there */
     free(opaque(block));
     return survived();
 }

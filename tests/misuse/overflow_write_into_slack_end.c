@@ -7,7 +7,7 @@ int main(void)
 {
     char *block = opaque(malloc(97));
     wrong();
-    block[111] = 0;
+    block[111] ^= 1; /* whatever is there */
     free(opaque(block));
     return survived();
 }

@@ -7,6 +7,6 @@ int main(void)
 {
     char *block = (char *)opaque(malloc(64));
     wrong();
-    block[64] = 1;
+    block[64] ^= 1; /* whatever is there */
     return survived();
 }

@@ -8,6 +8,6 @@ int main(void)
 {
     char *block = opaque(malloc(64));
     wrong();
-    block[-8] = 0;
+    block[-8] ^= 1; /* whatever is there */
     return survived();
 }

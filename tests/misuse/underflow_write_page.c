@@ -7,6 +7,6 @@ int main(void)
 {
     char *block = opaque(malloc(8192));
     wrong();
-    block[-1] = 1;
+    block[-1] ^= 1; /* whatever is there */
     return survived();
 }

@@ -8,7 +8,7 @@ int main(void)
 {
     char *block = opaque(malloc(64));
     wrong();
-    block[-1] = 0;
+    block[-1] ^= 1; /* whatever is there */
     free(opaque(block));
     return survived();
 }
