@@ -21,11 +21,11 @@
  * other variables, so that the other variables take few pages. */
 #define BULK __attribute__((section(".bss.bulk")))
 /* The bulk table that every process uses: it starts on the last page of the ordinary variables. */
-#define BULK_FIRST      __attribute__((section(".bss.begun")))
+#define BULK_FIRST __attribute__((section(".bss.begun")))
 /* Makes the compiler take a variable as it is: what it computed from it before counts no more, and
  * what it would compute of it later is computed by now. */
 #define SETTLE(variable) __asm__("" : "+r"(variable))
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
 
 /* Relaxed atomics, for data that other threads may read while one thread writes it. On both
  * machines they compile to plain loads and stores. */

@@ -42,8 +42,8 @@ enum { LENT_SIZES = 48 };
 /* What one arena has of such memory. Its creator fills it with zeroes. */
 struct lender {
     struct extent *free[LENT_SIZES]; /* dirty and retained ones, by the logarithm of their pages */
-    struct extent *slabs[CLASS_COUNT]; /* with free blocks */
-    struct extent *used;               /* large ones, and slabs that are full */
+    struct extent *slabs[CLASS_COUNT];    /* with free blocks */
+    struct extent *used;                  /* large ones, and slabs that are full */
     void (*freed)(struct lender *lender); /* called from outside when an extent became free */
     uint64_t allocs[CLASS_COUNT], frees[CLASS_COUNT], slab_count[CLASS_COUNT]; /* 0: large */
     uint64_t live_bytes, large_bytes; /* of all blocks, of large ones */

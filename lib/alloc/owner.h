@@ -32,9 +32,9 @@ enum { OWNED_PLAIN, OWNED_RECORDED, OWNED_LISTS };
 struct owned {
     uint32_t some, none; /* spans with free blocks, and without; ids */
     uint32_t spans;
-    uint32_t out;     /* blocks that are not in the spans */
-    uint32_t here;    /* free blocks in the spans */
-    uint64_t mallocs; /* without those that fronts have counted */
+    uint32_t out;                  /* blocks that are not in the spans */
+    uint32_t here;                 /* free blocks in the spans */
+    uint64_t mallocs;              /* without those that fronts have counted */
     uint32_t fills, flushes, made; /* as in a centre's list */
 };
 

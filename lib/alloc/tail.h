@@ -56,7 +56,7 @@ INLINE bool tail_clean(const char *block, size_t usable, uint64_t tail)
 {
     const tail_pair *at = __builtin_assume_aligned(block, 16);
     const tail_pair *last = (const tail_pair *)(const void *)(block + usable - 16);
-    tail_pair any = *last ^ (tail_pair){0, tail};
+    tail_pair any = *last ^ (tail_pair) { 0, tail };
     for (; last - at >= 4; at += 4)
         any |= at[0] | at[1] | at[2] | at[3];
     for (; at < last; at++)

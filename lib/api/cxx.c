@@ -167,8 +167,7 @@ DELETE_SIZED(_ZdaPvm, (void *p, size_t size), FAMILY_NEW_ARRAY)
 DELETE_ALIGNED(_ZdlPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN, FAMILY_NEW)
 DELETE_ALIGNED(_ZdaPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN, FAMILY_NEW_ARRAY)
 DELETE_ALIGNED(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), size, FAMILY_NEW)
-DELETE_ALIGNED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), size,
-               FAMILY_NEW_ARRAY)
+DELETE_ALIGNED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), size, FAMILY_NEW_ARRAY)
 DELETE_ALIGNED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
                (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN, FAMILY_NEW)
 DELETE_ALIGNED(_ZdaPvSt11align_val_tRKSt9nothrow_t,

@@ -101,8 +101,7 @@ static char *take_class(size_t size, size_t align, unsigned class, const struct 
 static char *take_large(size_t size, size_t align, const struct origin *origin)
 {
     bool zero;
-    char *start =
-        large_take(pages_node(cold_pool(NULL)), debug_room(size, align), align, &zero);
+    char *start = large_take(pages_node(cold_pool(NULL)), debug_room(size, align), align, &zero);
     if (start == NULL)
         return NULL;
     struct cell_event born = guarding_event(origin->caller);
@@ -200,15 +199,19 @@ static void complain_dead(const void *p, const char *call, const struct caller *
                             .family = (uint8_t)entry.family,
                             .born = entry.born,
                             .died = entry.died};
-        guard_complain(entry.p != p ? GUARD_INTERIOR : frees ? GUARD_DOUBLE_FREE : GUARD_FREED,
+        guard_complain(entry.p != p ? GUARD_INTERIOR
+                       : frees      ? GUARD_DOUBLE_FREE
+                                    : GUARD_FREED,
                        (uintptr_t)p, &cell, call, caller, 0);
         return;
     }
     bool never = load_relaxed(&window.kinds[unit_of(p)]) == MARK_FREE ||
                  (uintptr_t)p % GRANULE != 0 ||
                  (found->span != NULL && p != debug_block_of(found->place));
-    guard_complain(never ? GUARD_NEVER : frees ? GUARD_DOUBLE_FREE : GUARD_FREED, (uintptr_t)p,
-                   NULL, call, caller, 0);
+    guard_complain(never   ? GUARD_NEVER
+                   : frees ? GUARD_DOUBLE_FREE
+                           : GUARD_FREED,
+                   (uintptr_t)p, NULL, call, caller, 0);
 }
 
 void debugging_refuse(const void *p, const char *call, const struct caller *caller)

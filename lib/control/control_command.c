@@ -373,8 +373,7 @@ static int verb_leaks(struct request *request)
     show_sum(request, "reachable", &scan->result.reachable);
     sink_format(request->out, "leaks.took_us:%lu\nleaks.stood_us:%lu\n",
                 (unsigned long)scan->took_us, (unsigned long)scan->stood_us);
-    sink_format(request->out,
-                "leaks.own_bytes:%lu\nleaks.copied_bytes:%lu\nleaks.in_place:%u\n",
+    sink_format(request->out, "leaks.own_bytes:%lu\nleaks.copied_bytes:%lu\nleaks.in_place:%u\n",
                 (unsigned long)scan->own_bytes, (unsigned long)scan->copied_bytes,
                 (unsigned)scan->in_place);
     sink_format(request->out, "leaks.threads:%u\nleaks.silent_threads:%u\n", scan->threads,

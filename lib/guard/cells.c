@@ -84,8 +84,7 @@ bool cells_yield(void)
     static const char said[] =
         "memoir: guard: the program lowered its limit of addresses (RLIMIT_AS), so fewer are kept "
         "for guarded blocks; set the limit before the program starts (ulimit -v)\n";
-    uint64_t addresses =
-        region == 0 || confined(CONFINE_GROW) ? UINT64_MAX : os_limit(RLIMIT_AS);
+    uint64_t addresses = region == 0 || confined(CONFINE_GROW) ? UINT64_MAX : os_limit(RLIMIT_AS);
     if (addresses / 4 >= region_size)
         return false;
     lock_take(&cells_lock);

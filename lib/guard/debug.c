@@ -172,9 +172,8 @@ static const char *damage_behind(struct debug_place place, const char *p,
 {
     const char *copy = p + words->size;
     const char *damage = damage_in(copy, words);
-    return damage != NULL
-               ? damage
-               : first_other(copy + DEBUG_WORDS, place.start + place.room, DEBUG_AROUND);
+    return damage != NULL ? damage
+                          : first_other(copy + DEBUG_WORDS, place.start + place.room, DEBUG_AROUND);
 }
 
 static const char *first_other(const char *at, const char *end, uint8_t byte)

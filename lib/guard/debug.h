@@ -24,8 +24,8 @@
 #include "lib/guard/cells.h"
 
 enum {
-    DEBUG_NEW = 0xab,   /* the bytes of a new block, */
-    DEBUG_FREED = 0xcd, /* of a freed one, */
+    DEBUG_NEW = 0xab,    /* the bytes of a new block, */
+    DEBUG_FREED = 0xcd,  /* of a freed one, */
     DEBUG_AROUND = 0xa9, /* and those between words and the ends of the allocator's block */
     DEBUG_WORDS = 48,    /* bytes of the words, as they stand in memory */
 };

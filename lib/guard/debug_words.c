@@ -8,7 +8,7 @@
 #include "lib/watch/watch.h"
 
 enum {
-    PART = 1024,     /* freed memory is compared and reported in parts of this size */
+    PART = 1024,      /* freed memory is compared and reported in parts of this size */
     BYTES_SHOWN = 32, /* changed bytes of a part that have a line each */
     FRAMES_SHOWN = 16,
 };
@@ -30,13 +30,15 @@ bool debug_headline(struct print *out, const struct guard_report *report)
         return true;
     case GUARD_DOUBLE_FREE:
     case GUARD_FREED:
-        print_format(out, "memoir: memory allocation bug: object at %p has been already "
-                     "deallocated", address);
+        print_format(out,
+                     "memoir: memory allocation bug: object at %p has been already "
+                     "deallocated",
+                     address);
         if (cell != NULL)
             print_format(out, " (it was allocated with %s)", report_family(cell->family, false));
         else
             print_text(out, "; or else a word before the object has been corrupted (memory "
-                       "stomping bug)");
+                            "stomping bug)");
         return true;
     case GUARD_INTERIOR:
     case GUARD_NEVER:
@@ -47,17 +49,21 @@ bool debug_headline(struct print *out, const struct guard_report *report)
                          (size_t)(report->address - cell->start), cell->size, block);
         return true;
     case GUARD_MIXED:
-        print_format(out, "memoir: memory allocation/deallocation mismatch at %p: allocated with "
+        print_format(out,
+                     "memoir: memory allocation/deallocation mismatch at %p: allocated with "
                      "%s being deallocated with %s",
                      block, report_family(cell->family, false),
                      report_family(report->family, true));
         return true;
     case GUARD_SIZE:
-        print_format(out, "memoir: right size must be passed to sized delete: object at %p has %zu "
-                     "bytes, size %zu was passed", block, cell->size, report->size);
+        print_format(out,
+                     "memoir: right size must be passed to sized delete: object at %p has %zu "
+                     "bytes, size %zu was passed",
+                     block, cell->size, report->size);
         return true;
     case GUARD_WRITTEN:
-        print_format(out, "memoir: Memory was written to after being freed.  MallocBlock: %p, user "
+        print_format(out,
+                     "memoir: Memory was written to after being freed.  MallocBlock: %p, user "
                      "ptr: %p, size: %zu.",
                      (void *)report->place.start, block, cell->size);
         return true;
@@ -73,7 +79,8 @@ void debug_details(struct print *out, const struct guard_report *report)
     size_t index = (size_t)((const char *)report->address - start) / PART;
     const char *part = start + index * PART;
     size_t size = (size_t)(start + room - part) < PART ? (size_t)(start + room - part) : PART;
-    print_format(out, "memoir: Found a corrupted memory buffer in MallocBlock (may be offset from "
+    print_format(out,
+                 "memoir: Found a corrupted memory buffer in MallocBlock (may be offset from "
                  "user ptr): buffer index: %zu, buffer ptr: %p, size of buffer: %zu\n",
                  index, (const void *)part, size);
     bytes_print(out, (const uint8_t *)part, size);

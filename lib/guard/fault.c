@@ -18,7 +18,7 @@
 
 static bool installed;
 static struct lock program_lock = {0, LOCK_GUARD};
-static struct sigaction program; /* what the program has set; at first what there was */
+static struct sigaction program;        /* what the program has set; at first what there was */
 static uintptr_t last_pc, last_address; /* of the last report: a handler may let it happen again */
 
 static void handler(int number, siginfo_t *info, void *context);
@@ -86,7 +86,7 @@ static bool fault_report(uintptr_t address, void *context)
         .wrote = arch_fault_wrote(context),
         .cell = cell,
         .thread = (uint32_t)os_tid(),
-        .error = cell == NULL || cell->born.thread == 0 ? GUARD_WILD
+        .error = cell == NULL || cell->born.thread == 0                  ? GUARD_WILD
                  : cell->state == CELL_FREED || cell->state == CELL_FREE ? GUARD_USE_AFTER_FREE
                  : address < cell->start                                 ? GUARD_UNDERFLOW
                                                                          : GUARD_OVERFLOW,

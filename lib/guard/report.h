@@ -37,11 +37,11 @@ struct guard_report {
     uintptr_t address; /* that was accessed, freed, or found changed */
     int wrote;         /* 1: by a write; 0: by a read; -1: not known, or no access */
     const struct cell *cell;
-    const char *call;       /* the function that was called, for errors of frees */
-    unsigned family;        /* and its family */
-    size_t size;            /* GUARD_SIZE: that was told */
+    const char *call;         /* the function that was called, for errors of frees */
+    unsigned family;          /* and its family */
+    size_t size;              /* GUARD_SIZE: that was told */
     struct debug_place place; /* GUARD_WRITTEN: the allocator's block */
-    const struct walk *now; /* the stack of the error; NULL: not known */
+    const struct walk *now;   /* the stack of the error; NULL: not known */
     uint32_t thread;
 };
 

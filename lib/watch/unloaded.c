@@ -122,8 +122,8 @@ static void look_begin(struct look *look, const struct dl_phdr_info *info)
 static unsigned place_find(const struct dl_phdr_info *info)
 {
     unsigned at = 0;
-    while (at < loaded_count && (loaded[at].base != info->dlpi_addr ||
-                                 loaded[at].parts != (uintptr_t)info->dlpi_phdr))
+    while (at < loaded_count &&
+           (loaded[at].base != info->dlpi_addr || loaded[at].parts != (uintptr_t)info->dlpi_phdr))
         at++;
     return at;
 }

@@ -34,9 +34,9 @@ struct caller {
 enum caller_family { FAMILY_MALLOC, FAMILY_NEW, FAMILY_NEW_ARRAY, FAMILY_COUNT };
 
 /* The caller of the function that this is used in, which must not be inlined. */
-#define CALLER_HERE                                                \
-    {                                                              \
-        (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(), \
+#define CALLER_HERE                                                 \
+    {                                                               \
+        (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(),  \
             *(uintptr_t *)__builtin_frame_address(0), FAMILY_MALLOC \
     }
 

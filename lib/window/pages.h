@@ -55,7 +55,7 @@ extern HIDDEN __thread uint8_t pages_side; /* the calling thread's */
 /* Its number, counted from 1 and around; 0: it has none yet (heap.c). Here it fills a gap in
  * thread-local memory. */
 extern HIDDEN __thread uint8_t pages_number;
-extern HIDDEN uint32_t pages_threads;      /* that have a heap (heap.c) */
+extern HIDDEN uint32_t pages_threads; /* that have a heap (heap.c) */
 
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
  * SPAN_NONE, `zero` tells whether it reads as zero. NULL when memory is out. */

@@ -3,10 +3,10 @@
 #include "memoir/compat/jemalloc/jemalloc.h"
 #include "tests/api/check.h"
 
-JEMALLOC_EXPORT JEMALLOC_ALLOCATOR JEMALLOC_RESTRICT_RETURN void JEMALLOC_NOTHROW *
-own_malloc(size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc) JEMALLOC_ALLOC_SIZE(1);
-JEMALLOC_EXPORT void JEMALLOC_SYS_NOTHROW *own_calloc(size_t count, size_t size)
-    JEMALLOC_CXX_THROW JEMALLOC_ALLOC_SIZE2(1, 2);
+JEMALLOC_EXPORT JEMALLOC_ALLOCATOR JEMALLOC_RESTRICT_RETURN void JEMALLOC_NOTHROW *own_malloc(
+    size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc) JEMALLOC_ALLOC_SIZE(1);
+JEMALLOC_EXPORT void JEMALLOC_SYS_NOTHROW *own_calloc(size_t count, size_t size) JEMALLOC_CXX_THROW
+    JEMALLOC_ALLOC_SIZE2(1, 2);
 JEMALLOC_FORMAT_PRINTF(2, 3) int own_print(char *to, const char *format, ...);
 JEMALLOC_FORMAT_ARG(1) const char *own_format(const char *format);
 JEMALLOC_NOINLINE JEMALLOC_COLD int own_choice(int which);

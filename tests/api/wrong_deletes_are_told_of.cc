@@ -2,8 +2,8 @@
 // Deletes with a size or an alignment that is not the block's: counted, told of once, and the block
 // is freed. Right ones of every size and alignment are not counted.
 #include <cstdlib>
-#include <initializer_list>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 
 #include <fcntl.h>
@@ -69,16 +69,16 @@ int main()
         one(100000, 50000);
         one(100000, 100);
         one(100, 100000);
-        operator delete(operator new(8192), std::align_val_t{16}); // aligned by luck: fits
-        void *block = operator new(48, std::align_val_t{64});
-        operator delete(block, 48, std::align_val_t{64});
+        operator delete (operator new(8192), std::align_val_t{16}); // aligned by luck: fits
+        void *block = operator new (48, std::align_val_t{64});
+        operator delete (block, 48, std::align_val_t{64});
         char *odd = static_cast<char *>(operator new(32));
         size_t align = 16;
         while (reinterpret_cast<size_t>(odd) % align == 0) {
             align *= 2;
         }
         before = wrong_deletes();
-        operator delete(odd, std::align_val_t{align});
+        operator delete (odd, std::align_val_t{align});
         CHECK(wrong_deletes() == before + 1);
         if (free_sized != nullptr) {
             before = wrong_deletes();

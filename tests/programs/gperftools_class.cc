@@ -26,13 +26,21 @@ static void answer(const char *question, bool yes)
 }
 
 struct Source : SysAllocator {
-    void *Alloc(size_t, size_t *, size_t) { return NULL; }
+    void *Alloc(size_t, size_t *, size_t)
+    {
+        return NULL;
+    }
 };
 
 struct Mine : MallocExtension {
     int released;
-    Mine() : released(0) {}
-    void ReleaseToSystem(size_t bytes) { released += bytes == ~(size_t)0; }
+    Mine() : released(0)
+    {
+    }
+    void ReleaseToSystem(size_t bytes)
+    {
+        released += bytes == ~(size_t)0;
+    }
     bool GetNumericProperty(const char *name, size_t *value)
     {
         *value = strlen(name);
@@ -143,8 +151,8 @@ static void derived(MallocExtension *all)
     MallocExtension *now = MallocExtension::instance();
     answer("registered", now == &mine && property("seven..") == 7);
     now->ReleaseFreeMemory();
-    answer("what a class does not define", mine.released == 1 && now->GetThreadCacheSize() == 0 &&
-                                               now->GetOwnership(&mine) == 0);
+    answer("what a class does not define",
+           mine.released == 1 && now->GetThreadCacheSize() == 0 && now->GetOwnership(&mine) == 0);
     answer("type", dynamic_cast<Mine *>(now) == &mine && typeid(*now) == typeid(Mine));
     MallocExtension::Register(all);
     SysAllocator *source = new Source;

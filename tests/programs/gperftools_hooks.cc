@@ -175,12 +175,11 @@ extern "C" int instead_of_munmap(const void *start, size_t, int *result)
 static void mappings()
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-    answer("added all", MallocHook::AddPreMmapHook(pre_mmap) &&
-                            MallocHook::AddMmapHook(after_mmap) &&
-                            MallocHook::AddMunmapHook(before_munmap) &&
-                            MallocHook::AddMremapHook(after_mremap) &&
-                            MallocHook::AddPreSbrkHook(pre_sbrk) &&
-                            MallocHook::AddSbrkHook(after_sbrk));
+    answer("added all",
+           MallocHook::AddPreMmapHook(pre_mmap) && MallocHook::AddMmapHook(after_mmap) &&
+               MallocHook::AddMunmapHook(before_munmap) &&
+               MallocHook::AddMremapHook(after_mremap) && MallocHook::AddPreSbrkHook(pre_sbrk) &&
+               MallocHook::AddSbrkHook(after_sbrk));
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
     void *moved = mremap(page, 4096, 4096, MREMAP_MAYMOVE);
     munmap(moved, 4096);
@@ -193,14 +192,13 @@ static void mappings()
                            MallocHook::SetMunmapReplacement(instead_of_munmap));
     answer("in its place", mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 77, 0) == replaced &&
                                munmap(replaced, 4096) == 0);
-    answer("all removed", MallocHook::RemoveMmapReplacement(instead_of_mmap) &&
-                              MallocHook::RemoveMunmapReplacement(instead_of_munmap) &&
-                              MallocHook::RemovePreMmapHook(pre_mmap) &&
-                              MallocHook::RemoveMmapHook(after_mmap) &&
-                              MallocHook::RemoveMunmapHook(before_munmap) &&
-                              MallocHook::RemoveMremapHook(after_mremap) &&
-                              MallocHook::RemovePreSbrkHook(pre_sbrk) &&
-                              MallocHook::RemoveSbrkHook(after_sbrk));
+    answer("all removed",
+           MallocHook::RemoveMmapReplacement(instead_of_mmap) &&
+               MallocHook::RemoveMunmapReplacement(instead_of_munmap) &&
+               MallocHook::RemovePreMmapHook(pre_mmap) && MallocHook::RemoveMmapHook(after_mmap) &&
+               MallocHook::RemoveMunmapHook(before_munmap) &&
+               MallocHook::RemoveMremapHook(after_mremap) &&
+               MallocHook::RemovePreSbrkHook(pre_sbrk) && MallocHook::RemoveSbrkHook(after_sbrk));
     seen[0] = '\0';
     munmap(mmap(NULL, 4096, PROT_READ, flags, -1, 0), 4096);
     answer("and silent", seen[0] == '\0');

@@ -25,7 +25,7 @@ static void *volatile kept;
 
 class Passing : public SysAllocator
 {
-public:
+  public:
     SysAllocator *next;
     size_t bytes;
     bool refuses;
@@ -40,10 +40,13 @@ public:
 
 class Array : public SysAllocator
 {
-public:
+  public:
     char *start, *end;
 
-    bool has(const void *p) const { return p >= start && p < end; }
+    bool has(const void *p) const
+    {
+        return p >= start && p < end;
+    }
     void *Alloc(size_t size, size_t *actual, size_t align)
     {
         char *got = (char *)(((uintptr_t)at + align - 1) & ~(align - 1));

@@ -197,10 +197,14 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(void);
-    } cases[] = {{"own_handler", own_handler},   {"foreign_faults", foreign_faults},
-                 {"threads", threads_and_forks}, {"few_addresses", few_addresses},
-                 {"system_call", system_call},   {"goes_on", goes_on},
-                 {"shapes", shapes},             {"keeps", keeps},
+    } cases[] = {{"own_handler", own_handler},
+                 {"foreign_faults", foreign_faults},
+                 {"threads", threads_and_forks},
+                 {"few_addresses", few_addresses},
+                 {"system_call", system_call},
+                 {"goes_on", goes_on},
+                 {"shapes", shapes},
+                 {"keeps", keeps},
                  {"loses", loses}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
         if (strcmp(argv[1], cases[i].name) == 0)

@@ -30,7 +30,9 @@ template <int N> __attribute__((noinline)) void many()
     many<N - 1>();
     __asm__ volatile("");
 }
-template <> void many<0>() {}
+template <> void many<0>()
+{
+}
 
 __attribute__((noinline)) static void ignored()
 {

@@ -78,9 +78,22 @@ static const int control[] = {
 };
 
 static const int leaks[] = {
-    SYS_openat,  SYS_read,    SYS_pread64, SYS_close,  SYS_lseek, SYS_getdents64,
-    SYS_ioctl,   SYS_prctl,   SYS_rt_tgsigqueueinfo,   SYS_kill,  SYS_gettid,
-    SYS_getppid, SYS_fstat,   436 /* close_range */,   SYS_fcntl, SYS_write,
+    SYS_openat,
+    SYS_read,
+    SYS_pread64,
+    SYS_close,
+    SYS_lseek,
+    SYS_getdents64,
+    SYS_ioctl,
+    SYS_prctl,
+    SYS_rt_tgsigqueueinfo,
+    SYS_kill,
+    SYS_gettid,
+    SYS_getppid,
+    SYS_fstat,
+    436 /* close_range */,
+    SYS_fcntl,
+    SYS_write,
 };
 
 extern int memoir_dump(const char *path) __attribute__((weak));

@@ -163,18 +163,24 @@ PIECE large(bool kept, unsigned count, size_t size) /* the pointer is far inside
 }
 
 struct first_base {
-    virtual ~first_base() {}
+    virtual ~first_base()
+    {
+    }
     long one = 1;
 };
 struct second_base {
-    virtual ~second_base() {}
+    virtual ~second_base()
+    {
+    }
     long two = 2;
 };
 struct several : first_base, second_base {
     char *text = (char *)zeroed(77);
 };
 struct shared_base {
-    virtual ~shared_base() {}
+    virtual ~shared_base()
+    {
+    }
     long value = 3;
 };
 struct left_side : virtual shared_base {
@@ -187,7 +193,10 @@ struct diamond : left_side, right_side {
     char *text = (char *)zeroed(66);
 };
 struct destructed {
-    ~destructed() { sink = text; }
+    ~destructed()
+    {
+        sink = text;
+    }
     char *text = (char *)zeroed(55);
 };
 
@@ -306,7 +315,7 @@ static void *thread_register_holds(void *argument) /* in one register, while it 
 static void *thread_ends(void *argument) /* and what its stack and its variables held is lost */
 {
     task *mine = (task *)argument;
-    node *volatile *deep = (node * volatile *)__builtin_alloca(64 << 10);
+    node *volatile *deep = (node *volatile *)__builtin_alloca(64 << 10);
     for (unsigned i = 0; i < mine->count; i++)
         deep[i] = node_new(mine->size);
     local = node_new(mine->size);
@@ -387,8 +396,8 @@ PIECE keys(bool, unsigned, size_t size)
 
 PIECE mapped(bool kept, unsigned count, size_t size)
 {
-    void **memory = (void **)mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void **memory =
+        (void **)mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memory[5000 + count] = tree_new(count, size);
     if (kept)
         return;
@@ -411,8 +420,8 @@ PIECE coroutine(bool kept, unsigned, size_t size)
 {
     enum { STACK = 256 << 10, GUARD = 4096 };
     unsigned at = coroutines++;
-    char *stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *stack =
+        (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(stack, GUARD, PROT_NONE);
     getcontext(&inside[at]);
     inside[at].uc_stack.ss_sp = stack + GUARD;

@@ -74,8 +74,8 @@ PIECE xor_list(bool kept, unsigned count, size_t size)
     for (unsigned i = 0; i < count; i++)
         nodes[i] = (uintptr_t *)node_new(size);
     for (unsigned i = 0; i < count; i++)
-        nodes[i][0] = (i > 0 ? (uintptr_t)nodes[i - 1] : 0) ^
-                      (i + 1 < count ? (uintptr_t)nodes[i + 1] : 0);
+        nodes[i][0] =
+            (i > 0 ? (uintptr_t)nodes[i - 1] : 0) ^ (i + 1 < count ? (uintptr_t)nodes[i + 1] : 0);
     own(kept, nodes[0], count);
     if (kept)
         lost += count - 2;
@@ -130,7 +130,9 @@ static unsigned long counted_blocks;
 template <class T> struct counted {
     using value_type = T;
     counted() = default;
-    template <class U> counted(const counted<U> &) {}
+    template <class U> counted(const counted<U> &)
+    {
+    }
     T *allocate(size_t count)
     {
         counted_blocks++;
@@ -145,7 +147,10 @@ template <class T> struct counted {
         sink = nullptr;
         free(block);
     }
-    bool operator==(const counted &) const { return true; }
+    bool operator==(const counted &) const
+    {
+        return true;
+    }
 };
 
 PIECE containers(bool kept, unsigned count, size_t)
@@ -174,7 +179,9 @@ PIECE containers(bool kept, unsigned count, size_t)
 }
 
 struct polymorphic {
-    virtual ~polymorphic() {}
+    virtual ~polymorphic()
+    {
+    }
     void *text = zeroed(33);
 };
 
@@ -207,10 +214,20 @@ struct generator {
         {
             return {std::coroutine_handle<promise_type>::from_promise(*this)};
         }
-        std::suspend_never initial_suspend() noexcept { return {}; }
-        std::suspend_always final_suspend() noexcept { return {}; }
-        void return_void() {}
-        void unhandled_exception() {}
+        std::suspend_never initial_suspend() noexcept
+        {
+            return {};
+        }
+        std::suspend_always final_suspend() noexcept
+        {
+            return {};
+        }
+        void return_void()
+        {
+        }
+        void unhandled_exception()
+        {
+        }
     };
     std::coroutine_handle<promise_type> handle;
 };
@@ -335,8 +352,7 @@ PIECE registered(bool kept, unsigned count, size_t size) /* in a file that is sh
     int file = mkstemp(name);
     if (ftruncate(file, 1 << 20) != 0 || unlink(name) != 0)
         abort();
-    void **memory =
-        (void **)mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void **memory = (void **)mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     memory[9000] = tree_new(count, size);
     memoir_leak_root(memory, 1 << 20);
@@ -431,8 +447,8 @@ static void *thread_in_handler(void *argument)
     sigaction(SIGUSR2, &action, nullptr);
     stack_t stack = {};
     stack.ss_size = 64 << 10;
-    stack.ss_sp = mmap(nullptr, stack.ss_size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack.ss_sp =
+        mmap(nullptr, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     sigaltstack(&stack, nullptr);
     uintptr_t hidden = ~(uintptr_t)node_new(mine->size);
     pid_t tid = gettid();
@@ -498,7 +514,7 @@ static void *thread_exits_deep(void *argument)
 {
     task *mine = (task *)argument;
     /* Far down: the next thread on this stack leaves parts of its first frames unwritten. */
-    node *volatile *deep = (node * volatile *)__builtin_alloca(64 << 10);
+    node *volatile *deep = (node *volatile *)__builtin_alloca(64 << 10);
     for (unsigned i = 0; i < mine->count; i++)
         deep[i] = node_new(mine->size);
     sink = (void *)deep;
@@ -534,7 +550,7 @@ PIECE detached(bool, unsigned count, size_t size)
 static void *thread_is_cancelled(void *argument)
 {
     task *mine = (task *)argument;
-    node *volatile *held = (node * volatile *)__builtin_alloca(64 << 10);
+    node *volatile *held = (node *volatile *)__builtin_alloca(64 << 10);
     held[0] = node_new(mine->size);
     pthread_barrier_wait(&mine->barrier);
     for (;;)

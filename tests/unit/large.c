@@ -55,7 +55,7 @@ static void impossible_blocks_are_refused(void)
 static void blocks_grow_and_shrink_in_place(void)
 {
     enum { LONG = 104 * UNIT }; /* a length that runs have */
-    alloc_purge(SIZE_MAX);              /* one clean run, in which blocks follow each other */
+    alloc_purge(SIZE_MAX);      /* one clean run, in which blocks follow each other */
     char *block = taken(40000, GRANULE);
     struct span *span = span_of(block);
     memset(block, 'k', 40000);

@@ -17,7 +17,7 @@ enum smaps_kind {
 
 struct smaps {
     uint64_t bytes[SMAPS_KINDS];
-    uint64_t all;    /* their sum */
+    uint64_t all; /* their sum */
 };
 
 /* False: errno tells why it can't be read. */

@@ -76,8 +76,7 @@ void profile_free(struct profile *profile)
         &profile->mappings, &profile->functions, &profile->lines,   &profile->locations,
         &profile->stacks,   &profile->frames,    &profile->labels,  &profile->label_sets,
         &profile->points,   &profile->moments,   &profile->threads, &profile->comments,
-        &profile->warnings, &profile->text,      &profile->strings,
-        &profile->courses,
+        &profile->warnings, &profile->text,      &profile->strings, &profile->courses,
     };
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         free(lists[i]->items);

@@ -205,7 +205,7 @@ struct profile_scan {
     bool told; /* the next three lines are known */
     int64_t threads, silent;
     int64_t own_space, copied_space; /* of the scan; of pages that the program copied meanwhile */
-    bool in_place; /* the threads stood still all the time */
+    bool in_place;                   /* the threads stood still all the time */
     int64_t reachable_objects, reachable_space;
     int64_t
         shared_out; /* lost objects without a record, counted to stacks of others of their size */

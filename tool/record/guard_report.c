@@ -27,8 +27,8 @@ bool guard_report_print(const char *path, FILE *out, bool as_json, struct error 
     bool done = profile_read_file(&profile, path, &read, &reason);
     if (!done)
         error_set(error, ERROR_INPUT, "%s: %s", path, reason.reason);
-    bool report = done && profile.comments.count > 0 &&
-                  strcmp(profile.format, "memoir guard report") == 0;
+    bool report =
+        done && profile.comments.count > 0 && strcmp(profile.format, "memoir guard report") == 0;
     if (done && !report) {
         error_set(error, ERROR_INPUT, "%s is no report about a guarded block but: %s", path,
                   profile.format);
@@ -59,9 +59,14 @@ static struct named frame_of(const struct profile *profile, uint32_t location, u
 {
     const struct profile_location *place = profile_location_at(profile, location);
     const struct profile_mapping *mapping = profile_mapping_at(profile, place->mapping);
-    struct named named = {"", "", profile_text(profile, mapping->path), 0, place->address - 1,
+    struct named named = {"",
+                          "",
+                          profile_text(profile, mapping->path),
+                          0,
+                          place->address - 1,
                           place->address - 1 - mapping->start + mapping->offset,
-                          at + 1 < place->lines, place->flags & LOCATION_GUESS};
+                          at + 1 < place->lines,
+                          place->flags & LOCATION_GUESS};
     if (at < place->lines) {
         const struct profile_line *line = &profile_lines_of(profile, location)[at];
         const struct profile_function *function = profile_function_at(profile, line->function);

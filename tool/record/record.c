@@ -61,9 +61,8 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     const char *rows = arguments_value(arguments, FLAG_ROWS);
     if (rows)
         record->rows = strtoul(rows, NULL, 10) > 0 ? (unsigned)strtoul(rows, NULL, 10) : UINT_MAX;
-    record->timed =
-        arguments_value(arguments, FLAG_CPU) || arguments_value(arguments, FLAG_WALL) ||
-        arguments_value(arguments, FLAG_RATE_HZ);
+    record->timed = arguments_value(arguments, FLAG_CPU) || arguments_value(arguments, FLAG_WALL) ||
+                    arguments_value(arguments, FLAG_RATE_HZ);
     const char *format = arguments_value(arguments, FLAG_FORMAT);
     if (format && strcmp(format, "memoir") != 0)
         snprintf(record->about.format, sizeof record->about.format, "%s", format);

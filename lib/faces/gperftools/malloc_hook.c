@@ -18,6 +18,8 @@
 #include "lib/watch/watch.h"
 
 typedef void hook(void);
+typedef int add_call(hook *);
+typedef hook *set_call(hook *);
 
 /* The last place is that of MallocHook_Set..., the others are those of MallocHook_Add... */
 enum { ADDED_MOST = HOOKS_MOST - 1, SET_AT = ADDED_MOST };
@@ -54,7 +56,7 @@ static void *theirs(const char *name);
     EXPORT hook *MallocHook_Set##name##Hook(hook *);                         \
     EXPORT int MallocHook_Add##name##Hook(hook *h)                           \
     {                                                                        \
-        int (*next)(hook *) = theirs(NAMED(Add, name));                      \
+        add_call *next = theirs(NAMED(Add, name));                           \
         return next != NULL ? next(h) : watched(add(places, ADDED_MOST, h)); \
     }                                                                        \
     EXPORT int MallocHook_Remove##name##Hook(hook *h)                        \
@@ -63,7 +65,7 @@ static void *theirs(const char *name);
     }                                                                        \
     EXPORT hook *MallocHook_Set##name##Hook(hook *h)                         \
     {                                                                        \
-        hook *(*next)(hook *) = theirs(NAMED(Set, name));                    \
+        set_call *next = theirs(NAMED(Set, name));                           \
         if (next != NULL)                                                    \
             return next(h);                                                  \
         watched(h != NULL);                                                  \
@@ -85,7 +87,7 @@ OTHER_HOOKS(Sbrk, (hook **)mmap_hooks.sbrk)
     EXPORT int MallocHook_Remove##name##Replacement(hook *);                 \
     EXPORT int MallocHook_Set##name##Replacement(hook *h)                    \
     {                                                                        \
-        int (*next)(hook *) = theirs("MallocHook_Set" #name "Replacement");  \
+        add_call *next = theirs("MallocHook_Set" #name "Replacement");       \
         return next != NULL ? next(h) : watched(add(places, 1, h));          \
     }                                                                        \
     EXPORT int MallocHook_Remove##name##Replacement(hook *h)                 \
@@ -125,7 +127,7 @@ static int take_out(hook **places, hook *removed, const char *name)
                                            __ATOMIC_RELAXED);
     }
     cold_hooks_changed();
-    int (*next)(hook *) = done ? NULL : theirs(name);
+    add_call *next = done ? NULL : theirs(name);
     return next != NULL ? next(removed) : done;
 }
 

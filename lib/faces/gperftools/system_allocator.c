@@ -113,6 +113,7 @@ static void *kernel_alloc(struct system_allocator *self, size_t size, size_t *ac
         got = extents_default.alloc(&extents_default, NULL, size, align, &zero, &commit, 0);
     if (got != NULL && actual != NULL)
         *actual = size;
+    /* cppcheck-suppress returnDanglingLifetime ; the kernel's memory */
     return got;
 }
 

@@ -99,9 +99,9 @@ static bool commit(struct arena *arena, struct extent *extent)
 {
     struct extent_hooks *hooks = arena->hooks;
     if (!extent->committed)
-        extent->committed = hooks->commit != NULL &&
-                            !hooks->commit(hooks, extent->start, extent->bytes, 0, extent->bytes,
-                                           arena->number);
+        extent->committed =
+            hooks->commit != NULL &&
+            !hooks->commit(hooks, extent->start, extent->bytes, 0, extent->bytes, arena->number);
     return extent->committed;
 }
 
@@ -146,9 +146,9 @@ static bool join_free(struct arena *arena)
         struct extent *second, *first = extent_neighbours(&arena->lender, &second);
         if (first == NULL)
             break;
-        bool refused = hooks->merge == NULL ||
-                       hooks->merge(hooks, first->start, first->bytes, second->start,
-                                    second->bytes, first->committed, arena->number);
+        bool refused =
+            hooks->merge == NULL || hooks->merge(hooks, first->start, first->bytes, second->start,
+                                                 second->bytes, first->committed, arena->number);
         bool joined = !refused && extent_join(first, second);
         put_back(first);
         if (!joined) {

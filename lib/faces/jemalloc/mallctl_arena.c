@@ -283,7 +283,7 @@ int serve_cache_number(const struct request *request, const struct node *node)
         return EFAULT;
     cold_flush();
     if (node->number == 1)
-        __atomic_fetch_and(&caches[value / 8], (uint8_t)~(1 << value % 8), __ATOMIC_RELAXED);
+        __atomic_fetch_and(&caches[value / 8], (uint8_t) ~(1 << value % 8), __ATOMIC_RELAXED);
     return 0;
 }
 

@@ -108,8 +108,10 @@ static void count_turns(struct figures *now)
         for (unsigned class = 1; class < CLASS_COUNT; class ++) {
             const struct owner_sum *sum = &sums[class];
             add_class(now, class,
-                      &(struct figures_class){.fills = sum->fills, .flushes = sum->flushes,
-                                              .made = sum->made, .spans = sum->spans});
+                      &(struct figures_class){.fills = sum->fills,
+                                              .flushes = sum->flushes,
+                                              .made = sum->made,
+                                              .spans = sum->spans});
         }
     }
 }
@@ -146,8 +148,8 @@ static void count_process(struct figures *now)
     now->threads = account.heaps;
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         now->purges += load_relaxed(&pages_of[pool].returns);
-        now->purged += (load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT) /
-                       os_page_size();
+        now->purged +=
+            (load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT) / os_page_size();
     }
 }
 

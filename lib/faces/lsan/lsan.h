@@ -37,8 +37,7 @@ uint64_t lsan_report(const struct leak_scan *scan);
 /* lsan_suppress.c: lines leak:PATTERN, from a text that stays. */
 void lsan_suppress_add(const char *text);
 /* Whether a pattern fits a function or a module; counts it. */
-bool lsan_suppress_fits(const char *function, const char *module, uint64_t objects,
-                        uint64_t bytes);
+bool lsan_suppress_fits(const char *function, const char *module, uint64_t objects, uint64_t bytes);
 /* The patterns that were used. */
 void lsan_suppress_print(void);
 

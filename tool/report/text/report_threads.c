@@ -395,6 +395,7 @@ static bool are_known(const struct threads *threads)
 static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
 {
     static const char *const words[SHOWN] = {"", "", "live", "objects", "allocated", "allocations"};
-    return k >= LIVE ? words[k]
-                     : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
+    if (k < LIVE)
+        return profile_text(view->profile, view->profile->type[threads->columns[k]].name);
+    return k < SHOWN ? words[k] : "";
 }

@@ -13,7 +13,8 @@
 
 /* Checks a part of a program: blocks that were allocated after the checker was made and that
  * nothing points to when NoLeaks is called are leaks. */
-class HeapLeakChecker {
+class HeapLeakChecker
+{
   public:
     /* The name becomes part of a file name. */
     explicit HeapLeakChecker(const char *name);
@@ -21,12 +22,30 @@ class HeapLeakChecker {
     ~HeapLeakChecker();
 
     /* All the same: true if there is no leak. */
-    bool NoLeaks() { return DoNoLeaks(DO_NOT_SYMBOLIZE); }
-    bool QuickNoLeaks() { return NoLeaks(); }
-    bool BriefNoLeaks() { return NoLeaks(); }
-    bool SameHeap() { return NoLeaks(); }
-    bool QuickSameHeap() { return NoLeaks(); }
-    bool BriefSameHeap() { return NoLeaks(); }
+    bool NoLeaks()
+    {
+        return DoNoLeaks(DO_NOT_SYMBOLIZE);
+    }
+    bool QuickNoLeaks()
+    {
+        return NoLeaks();
+    }
+    bool BriefNoLeaks()
+    {
+        return NoLeaks();
+    }
+    bool SameHeap()
+    {
+        return NoLeaks();
+    }
+    bool QuickSameHeap()
+    {
+        return NoLeaks();
+    }
+    bool BriefSameHeap()
+    {
+        return NoLeaks();
+    }
     /* After one of these. */
     ssize_t BytesLeaked() const;
     ssize_t ObjectsLeaked() const;
@@ -39,7 +58,8 @@ class HeapLeakChecker {
     static void CancelGlobalCheck();
 
     /* While an object of this class lives, what its thread allocates is no leak. */
-    class Disabler {
+    class Disabler
+    {
       public:
         Disabler();
         ~Disabler();
@@ -75,31 +95,42 @@ class HeapLeakChecker {
 };
 
 /* A pointer that leads a checker nowhere. */
-template <class T> class HiddenPointer {
+template <class T> class HiddenPointer
+{
   public:
-    explicit HiddenPointer(T *pointer) : hidden_(reinterpret_cast<uintptr_t>(pointer) ^ mask()) {}
-    T *get() const { return reinterpret_cast<T *>(hidden_ ^ mask()); }
+    explicit HiddenPointer(T *pointer) : hidden_(reinterpret_cast<uintptr_t>(pointer) ^ mask())
+    {
+    }
+    T *get() const
+    {
+        return reinterpret_cast<T *>(hidden_ ^ mask());
+    }
 
   private:
-    static uintptr_t mask() { return static_cast<uintptr_t>(0xF03A5F7BF03A5F7BULL); }
+    static uintptr_t mask()
+    {
+        return static_cast<uintptr_t>(0xF03A5F7BF03A5F7BULL);
+    }
     uintptr_t hidden_;
 };
 
 /* A function that is called at the end of the program. */
-class HeapCleaner {
+class HeapCleaner
+{
   public:
     typedef void (*void_function)(void);
     HeapCleaner(void_function function);
     static void RunHeapCleanups();
 };
 
-#define REGISTER_HEAPCHECK_CLEANUP(name, body)                                                     \
-    namespace {                                                                                    \
-    void heapcheck_cleanup_##name()                                                                \
-    {                                                                                              \
-        body;                                                                                      \
-    }                                                                                              \
-    static HeapCleaner heapcheck_cleaner_##name(&heapcheck_cleanup_##name);                        \
+#define REGISTER_HEAPCHECK_CLEANUP(name, body)                              \
+    namespace                                                               \
+    {                                                                       \
+    void heapcheck_cleanup_##name()                                         \
+    {                                                                       \
+        body;                                                               \
+    }                                                                       \
+    static HeapCleaner heapcheck_cleaner_##name(&heapcheck_cleanup_##name); \
     }
 
 #endif

@@ -30,7 +30,9 @@ struct MallocRange;
 class PERFTOOLS_DLL_DECL SysAllocator
 {
   public:
-    SysAllocator() {}
+    SysAllocator()
+    {
+    }
     virtual ~SysAllocator();
     virtual void *Alloc(size_t size, size_t *actual_size, size_t alignment) = 0;
 };

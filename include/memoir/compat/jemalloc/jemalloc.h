@@ -20,12 +20,12 @@ extern "C" {
 #endif
 
 /* The release whose behaviour this is. */
-#define JEMALLOC_VERSION        "5.3.0-0-gmemoir"
-#define JEMALLOC_VERSION_MAJOR  5
-#define JEMALLOC_VERSION_MINOR  3
-#define JEMALLOC_VERSION_BUGFIX 0
-#define JEMALLOC_VERSION_NREV   0
-#define JEMALLOC_VERSION_GID    "memoir"
+#define JEMALLOC_VERSION           "5.3.0-0-gmemoir"
+#define JEMALLOC_VERSION_MAJOR     5
+#define JEMALLOC_VERSION_MINOR     3
+#define JEMALLOC_VERSION_BUGFIX    0
+#define JEMALLOC_VERSION_NREV      0
+#define JEMALLOC_VERSION_GID       "memoir"
 #define JEMALLOC_VERSION_GID_IDENT memoir
 
 /* What jemalloc's own header says of its functions, for programs that declare theirs alike. */
