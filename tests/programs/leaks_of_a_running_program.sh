@@ -25,7 +25,7 @@ scan() { # OPTIONS
         wanted "$1" '"rule": *"lost"' json
         wanted "$1" '"leaked_bytes": *9600' json
     done
-    wanted "$1, before it" '^memoir: a scan of process .*stand still for up to [0-9]* ms$' said
+    wanted "$1, before it" '^memoir: a scan of process .*stand still for about [0-9]* ms, ' said
     wanted "$1, what it did" '"stood_us": *[1-9]' json
     "$MEMOIR_TOOL" leaks --dry-run $pid >said || { echo "$1: --dry-run fails"; failed=1; }
     wanted "$1, --dry-run" '^memoir: a scan of process .*stand still' said

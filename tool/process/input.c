@@ -239,8 +239,8 @@ static void pause_tell(const struct process *process, FILE *file)
     double mib = (double)process->own_bytes / (1 << 20);
     double ms = 10 + process->threads / 100.0 + 20 * mib / 1024;
     fprintf(file,
-            "memoir: a scan of process %d, %.0f MiB and %u %s: its threads stand still for up to "
-            "%.0f ms\n",
+            "memoir: a scan of process %d, %.0f MiB and %u %s: its threads stand still for about "
+            "%.0f ms, longer if processors are busy\n",
             (int)process->pid, mib, process->threads, process->threads == 1 ? "thread" : "threads",
             ms);
 }
