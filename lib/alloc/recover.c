@@ -139,6 +139,7 @@ void alloc_recover(uint32_t parent_id, bool first)
     }
     if (first)
         fronts_of_lost(true);
+    tail_recover();
     heap_recover(first);
 }
 

@@ -109,11 +109,18 @@ static void exit_look(const struct span *span)
     }
 }
 
+static bool inherited; /* by fork: blocks may be half wiped */
+
+void tail_recover(void)
+{
+    inherited = true;
+}
+
 void tail_exit(void)
 {
     enum { MOST_MS = 20, SPANS = 16 };
     uint64_t until_ms = os_now_ms() + MOST_MS;
-    uint32_t ids = harden_on ? span_count() : 0;
+    uint32_t ids = harden_on && !inherited ? span_count() : 0;
     for (uint32_t id = 1; id < ids && (id % SPANS != 0 || os_now_ms() < until_ms); id++) {
         const struct span *span = span_at(id);
         if (span->state == SPAN_LARGE && mark_of(span_start(span)) != MARK_FREE)

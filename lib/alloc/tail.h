@@ -139,7 +139,10 @@ INLINE bool tail_has(const struct span *span)
 size_t tail_asked(const void *p, const char *call);
 
 /* At the end of the program, if no other thread is running: looks at the tails of live blocks, and
- * whether free ones are zero, for 20 ms at most. */
+ * whether free ones are zero, for 20 ms at most. Not in a forked child: a thread that stayed behind
+ * may have been wiping a block, or writing its tail. */
 void tail_exit(void);
+/* In a forked child. */
+void tail_recover(void);
 
 #endif
