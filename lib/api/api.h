@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The door of lib/api, for lib/control and lib/faces: malloc's own entry points and
- * what they consist of (hot.h, cold.h, libc.h), and what is known about the process (lib/process,
- * foreign.h, deepbind.h, young.h).
+ * The door of lib/api, for lib/control and lib/faces: malloc's own entry points and what they
+ * consist of (hot.h, cold.h, libc.h), and what is known about the process (lib/process, foreign.h,
+ * deepbind.h, young.h).
  */
 #ifndef API_API_H
 #define API_API_H

@@ -32,36 +32,35 @@ static void *theirs(const char *name);
 
 #define NAMED(verb, name) "MallocHook_" #verb #name "Hook"
 
-#define HOOKS(name, places)                              \
+/* The same for hooks of both kinds. */
+#define ANY_HOOKS(name, places)                          \
     EXPORT int MallocHook_Add##name##Hook(hook *);       \
     EXPORT int MallocHook_Remove##name##Hook(hook *);    \
     EXPORT hook *MallocHook_Set##name##Hook(hook *);     \
-    EXPORT int MallocHook_Add##name##Hook(hook *h)       \
-    {                                                    \
-        return add(places, ADDED_MOST, h);               \
-    }                                                    \
     EXPORT int MallocHook_Remove##name##Hook(hook *h)    \
     {                                                    \
         return take_out(places, h, NAMED(Remove, name)); \
-    }                                                    \
-    EXPORT hook *MallocHook_Set##name##Hook(hook *h)     \
-    {                                                    \
-        return set(places, h);                           \
+    }
+
+/* Of allocations. */
+#define HOOKS(name, places)                          \
+    ANY_HOOKS(name, places)                          \
+    EXPORT int MallocHook_Add##name##Hook(hook *h)   \
+    {                                                \
+        return add(places, ADDED_MOST, h);           \
+    }                                                \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *h) \
+    {                                                \
+        return set(places, h);                       \
     }
 
 /* Of the program's own calls; or handed to gperftools' library. */
 #define OTHER_HOOKS(name, places)                                            \
-    EXPORT int MallocHook_Add##name##Hook(hook *);                           \
-    EXPORT int MallocHook_Remove##name##Hook(hook *);                        \
-    EXPORT hook *MallocHook_Set##name##Hook(hook *);                         \
+    ANY_HOOKS(name, places)                                                  \
     EXPORT int MallocHook_Add##name##Hook(hook *h)                           \
     {                                                                        \
         add_call *next = theirs(NAMED(Add, name));                           \
         return next != NULL ? next(h) : watched(add(places, ADDED_MOST, h)); \
-    }                                                                        \
-    EXPORT int MallocHook_Remove##name##Hook(hook *h)                        \
-    {                                                                        \
-        return take_out(places, h, NAMED(Remove, name));                     \
     }                                                                        \
     EXPORT hook *MallocHook_Set##name##Hook(hook *h)                         \
     {                                                                        \

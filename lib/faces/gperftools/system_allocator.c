@@ -31,12 +31,6 @@ static void *kernel_alloc(struct system_allocator *self, size_t size, size_t *ac
 static bool grow(size_t bytes);
 static void *lend(struct extent_hooks *hooks, void *at, size_t size, size_t align, bool *zero,
                   bool *commit, unsigned arena);
-static bool purge(struct extent_hooks *hooks, void *at, size_t size, size_t offset, size_t length,
-                  unsigned arena);
-static bool split(struct extent_hooks *hooks, void *at, size_t size, size_t size_first,
-                  size_t size_second, bool committed, unsigned arena);
-static bool merge(struct extent_hooks *hooks, void *first, size_t size_first, void *second,
-                  size_t size_second, bool committed, unsigned arena);
 
 void _ZN12SysAllocatorD1Ev(void *self);
 void _ZN12SysAllocatorD0Ev(void *self);
@@ -80,8 +74,10 @@ void system_allocator_set(struct system_allocator *allocator)
         store_release(&in_use, NULL);
         return;
     }
-    hooks =
-        (struct extent_hooks){.alloc = lend, .purge_lazy = purge, .split = split, .merge = merge};
+    hooks = (struct extent_hooks){.alloc = lend,
+                                  .purge_lazy = extents_default.purge_lazy,
+                                  .split = extents_default.split,
+                                  .merge = extents_default.merge};
     if (source == NULL && (source = arena_create(&hooks)) == NULL)
         return;
     store_release(&in_use, allocator);
@@ -201,22 +197,4 @@ static void *lend(struct extent_hooks *self, void *at, size_t size, size_t align
     *zero = false;
     *commit = true;
     return got;
-}
-
-static bool purge(struct extent_hooks *self, void *at, size_t size, size_t offset, size_t length,
-                  unsigned arena)
-{
-    return !os_return((char *)at + offset, length);
-}
-
-static bool split(struct extent_hooks *self, void *at, size_t size, size_t size_first,
-                  size_t size_second, bool committed, unsigned arena)
-{
-    return false;
-}
-
-static bool merge(struct extent_hooks *self, void *first, size_t size_first, void *second,
-                  size_t size_second, bool committed, unsigned arena)
-{
-    return false;
 }
