@@ -4,7 +4,7 @@
 # A program that touches 200 MiB, gives them back and ends: the resident memory that the summary of
 # `memoir run`, the report and its JSON name is that of the peak, and the same in all. A capture
 # without that number (of an older library, and too short for a series) gives none, rather than what
-# the heap had at the end.
+# the heap had at the end. `memoir top PID` says when most of the memory is not from malloc.
 set -eu
 root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 export MEMOIR_TOOL="${MEMOIR_TOOL:-$root/build/memoir}"
@@ -59,3 +59,33 @@ assert "peak 200 MiB" in text, text
 assert "RSS" not in text, text
 assert json.loads(report("old.memoir", "--json"))["resident_peak_bytes"] == 0
 END
+
+# Memory of a running process that is not from malloc: the table of `memoir top` says so.
+cat >pool.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+    size_t bytes = 64 << 20;
+    char *pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(pool, 1, bytes);
+    char *volatile block = malloc(1 << 20);
+    memset(block, 1, 1 << 20);
+    puts("ready");
+    fflush(stdout);
+    getchar();
+    return 0;
+}
+END
+${CC:-cc} -O1 -fno-builtin pool.c -o pool
+mkfifo hold said
+LD_PRELOAD=$lib ./pool <hold >said &
+exec 3>hold
+read -r word <said
+[ "$word" = ready ]
+"$MEMOIR_TOOL" top $! >top.txt 2>/dev/null
+exec 3>&-
+wait
+grep -q 'of it ([0-9]* %) not from malloc$' top.txt || { echo "top PID does not name the pool:"; cat top.txt; exit 1; }

@@ -12,6 +12,7 @@
 
 #include "tool/memory/memory.h"
 #include "tool/report/report.h"
+#include "tool/report/text/resident.h"
 
 enum { ROWS_MAX = 25, ROWS_MIN = 10 };
 
@@ -199,6 +200,8 @@ static void top_text(const struct view *view, const struct style *style,
         fprintf(style->out, "%*s  %zu more (%s)\n", VALUE_WIDTH, style->utf8 ? "  …" : "...",
                 count - shown, style_share(share, left, (double)view->total.value));
     table_foot(view, style);
+    if (!view->timed && !view->profile->ended)
+        resident_note(view->profile, style);
 }
 
 static struct columns columns_choose(const struct view *view, const struct style *style,

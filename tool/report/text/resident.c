@@ -58,6 +58,22 @@ static uint64_t heap_max(const struct profile *profile)
     return sum > profile->heap_resident_bytes ? sum : profile->heap_resident_bytes;
 }
 
+/* Bytes of the resident ones that did not come from malloc. */
+static uint64_t other_bytes(const struct profile *profile, uint64_t resident_bytes)
+{
+    uint64_t heap = heap_max(profile), seen = resident_bytes;
+    if (profile->torn && resident_max(profile) < seen) /* what came later may be of malloc */
+        seen = resident_max(profile);
+    return seen > heap ? seen - heap : 0;
+}
+
+/* True if most of the memory did not come from malloc. */
+static bool is_elsewhere(const struct profile *profile, uint64_t resident_bytes)
+{
+    uint64_t other = other_bytes(profile, resident_bytes);
+    return other >= MOST_BYTES && other > resident_bytes / MOST_SHARE;
+}
+
 static const char *advice_for(const struct profile *profile)
 {
     for (size_t k = 0; k < COUNT_OF(heaps); k++)
@@ -74,24 +90,35 @@ static const char *advice_for(const struct profile *profile)
            "show it";
 }
 
+/* Where memory is that did not come from malloc, if that is most of it. */
+static void elsewhere_print(const struct profile *profile, const struct style *style,
+                            uint64_t resident_bytes, const char *indent)
+{
+    char size[32];
+    uint64_t other = other_bytes(profile, resident_bytes);
+    if (is_elsewhere(profile, resident_bytes))
+        fprintf(style->out, ", %s of it (%.0f %%) not from malloc\n%s%s",
+                style_value(size, (double)other, "bytes"),
+                100 * (double)other / (double)resident_bytes, indent, advice_for(profile));
+}
+
 void resident_print(const struct profile *profile, const struct style *style,
                     uint64_t resident_bytes)
 {
-    char size[32], rest[32];
+    char size[32];
     bool counted = resident_bytes > 0 || profile->resident_peak_bytes > 0;
     if (resident_bytes == 0 || (profile->ended && profile->resident_peak_bytes > 0))
         resident_bytes = resident_max(profile);
     if (resident_bytes == 0)
         return;
-    uint64_t heap = heap_max(profile), seen = resident_bytes;
-    if (profile->torn && resident_max(profile) < seen) /* what came later may be of malloc */
-        seen = resident_max(profile);
-    uint64_t other = seen > heap ? seen - heap : 0;
     fprintf(style->out, "    RSS  %s%s peak", counted ? "" : "at least ",
             style_value(size, (double)resident_bytes, "bytes"));
-    if (other >= MOST_BYTES && other > resident_bytes / MOST_SHARE)
-        fprintf(style->out, ", %s of it (%.0f %%) not from malloc\n         %s",
-                style_value(rest, (double)other, "bytes"),
-                100 * (double)other / (double)resident_bytes, advice_for(profile));
+    elsewhere_print(profile, style, resident_bytes, "         ");
     putc('\n', style->out);
+}
+
+void resident_note(const struct profile *profile, const struct style *style)
+{
+    if (is_elsewhere(profile, resident_max(profile)))
+        resident_print(profile, style, 0);
 }

@@ -16,5 +16,7 @@ uint64_t resident_max(const struct profile *profile);
  * kernel counted; 0: what the profile has. */
 void resident_print(const struct profile *profile, const struct style *style,
                     uint64_t resident_bytes);
+/* The same below a table; nothing if most of the memory is from malloc. */
+void resident_note(const struct profile *profile, const struct style *style);
 
 #endif
