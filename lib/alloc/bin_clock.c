@@ -60,17 +60,37 @@ void bins_part(uint32_t bytes)
     store_relaxed(&part_bytes, bytes);
 }
 
+/* How long a part may be that was to have `most` mallocs. */
+static uint32_t part_most(unsigned mark, const struct stock *stock, uint32_t most)
+{
+    uint32_t bytes = load_relaxed(&part_bytes) / (uint32_t)class_size(mark_class(mark));
+    uint32_t unseen = unseen_most(mark, stock);
+    most = bytes == 0 ? 1 : bytes < most ? bytes : most;
+    return most < unseen ? most : unseen;
+}
+
 /* Sets the clock for the next part of the wait. */
 static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
-    uint32_t most = load_relaxed(&part_bytes) / (uint32_t)class_size(mark_class(mark));
-    uint32_t unseen = unseen_most(mark, stock);
-    most = most == 0 ? 1 : most < heap->part ? most : heap->part;
-    most = most < unseen ? most : unseen;
+    uint32_t most = part_most(mark, stock, heap->part);
     uint32_t part = stock->wait < most ? stock->wait : most;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
     store_relaxed(&heap->clock[mark], (int32_t)part);
+}
+
+void heap_set_part(struct heap *heap, unsigned mark, uint32_t most)
+{
+    struct stock *stock = heap_stock(heap, mark);
+    if (heap->clock[mark] < 0)
+        return;
+    if (most > UNSEEN_LEAST || load_relaxed(&part_bytes) != UINT32_MAX)
+        most = part_most(mark, stock, most);
+    uint32_t left = (uint32_t)heap->clock[mark];
+    uint32_t more = most - left < stock->wait || left > most ? most - left : stock->wait;
+    stock->wait -= more;
+    add_relaxed(&stock->drawn, (uint64_t)(int32_t)more);
+    store_relaxed(&heap->clock[mark], (int32_t)(left + more));
 }
 
 static uint32_t slow_ms = PART_SLOW_MS;

@@ -243,6 +243,9 @@ void bins_part(uint32_t bytes);
 void bins_visit_within(uint32_t ms);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
+/* For a bin with a stock, while the heap is hidden: this part of the clock's wait is `most` mallocs
+ * long from now on, or shorter. Nothing if it is over. */
+void heap_set_part(struct heap *heap, unsigned mark, uint32_t most);
 /* The clock has run out. True if that was the end of the wait; else it is set for the next part of
  * it: no wait is so long that a busy thread would not come by now and then. */
 bool heap_clock_over(struct heap *heap, unsigned mark);

@@ -45,6 +45,7 @@ static void configure(struct heap *heap, uint32_t generation)
         heap_flush(heap);
         fronts_flush(heap);
     }
+    counts_visit(heap);
 }
 
 /* In a child that was forked: its memory is repaired by the first thread that comes here, and what

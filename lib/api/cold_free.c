@@ -73,8 +73,12 @@ static void free_inside(void *p, unsigned mark, const struct caller *caller)
     }
     if (unlikely(heap == NULL && heap_self != NULL) && heap_popped_lately(heap_self, mark, p))
         return; /* a handler on top of the hot path, which may be about to pop this block: lost */
-    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p)))) {
+    if (heap != NULL && hot_push(heap, p)) {
         counts_bin(heap, mark);
+        return;
+    }
+    if (heap != NULL && heap_spill(heap, mark) && hot_push(heap, p)) {
+        counts_all(heap);
         return;
     }
     if (__atomic_exchange_n(live_at(p), 0, __ATOMIC_ACQ_REL) == 0)

@@ -59,17 +59,19 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
 static bool clock_ring(struct heap *heap, unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
-    bool over = heap_clock_over(heap, mark);
-    counts_all(heap);
+    bool hit = false;
+    if (heap_clock_over(heap, mark)) {
+        bool armed = heap_stock(heap, mark)->armed;
+        uint64_t wait = sampler_blocks(&heap->random, size);
+        hit = armed || wait == 0; /* a new bin's clock is at its end without a wait */
+        if (hit && !armed)
+            wait = sampler_blocks(&heap->random, size);
+        heap_set_clock(heap, mark, wait);
+        counts_sample(heap, mark);
+    } else {
+        counts_visit(heap);
+    }
     cold_look_at_peak();
-    if (!over)
-        return false;
-    bool armed = heap_stock(heap, mark)->armed;
-    uint64_t wait = sampler_blocks(&heap->random, size);
-    bool hit = armed || wait == 0; /* a new bin's clock is at its end without a wait */
-    if (hit && !armed)
-        wait = sampler_blocks(&heap->random, size);
-    heap_set_clock(heap, mark, wait);
     return hit;
 }
 

@@ -25,6 +25,7 @@
 #include "lib/watch/watch.h"
 
 enum { MODE = 0600, NAMES_MOST = 100, BUFFER_SIZE = 4 << 10, LOOK_MS = 50 };
+enum { VISIT_MS = 16 }; /* a thread that allocates seldom brings its counts up to date */
 enum { CHILD_MS = 20 }; /* until then most children start another program */
 
 static BULK struct capture records;
@@ -135,7 +136,7 @@ static int log_write(void *context, const void *bytes, size_t length)
 static int fill(void)
 {
     mirror_show();
-    bins_visit_within(1);
+    bins_visit_within(VISIT_MS);
     head_fill();
     counts_copy();
     sink_to_function(&sink, log_write, NULL, buffer, sizeof buffer);
@@ -143,6 +144,7 @@ static int fill(void)
     int error = capture_log_maps(&records);
     track_copy();
     cpu_copy();
+    heap_interrupt(NULL); /* clocks that were set before may run for long */
     __atomic_fetch_or(&mirror_head()->state, RECORDER_READY, __ATOMIC_RELEASE);
     return error;
 }

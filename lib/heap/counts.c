@@ -12,6 +12,9 @@ struct counted {
     uint32_t file;               /* for which this was made */
     struct recorder_heap *row;   /* NULL: the file has no memory for it */
     struct recorder_heap before; /* added to what the heap says */
+    uint32_t visited[MARK_COUNT]; /* mallocs from each bin at the last visit, */
+    uint32_t mean[MARK_COUNT];    /* a mean of how many there were between two, */
+    uint32_t parts[MARK_COUNT];   /* and how many may follow until the next one */
 };
 
 static uint32_t files; /* that were made in this process and those it was forked from */
@@ -69,12 +72,14 @@ INLINE struct counted *counted_of(struct heap *heap)
     return likely(counted != NULL && counted->row != NULL) ? counted : NULL;
 }
 
-INLINE void bin_copy(const struct heap *heap, const struct counted *counted, unsigned mark)
+/* Returns the heap's mallocs from the bin. */
+INLINE uint64_t bin_copy(const struct heap *heap, const struct counted *counted, unsigned mark)
 {
     struct recorder_count now = bin_of(heap, mark), before = counted->before.marks[mark];
     struct recorder_count *to = &counted->row->marks[mark];
     store_relaxed(&to->frees, before.frees + now.frees);
     store_release(&to->allocs, before.allocs + now.allocs);
+    return now.allocs;
 }
 
 static void bins_copy(const struct heap *heap, const struct counted *counted)
@@ -107,6 +112,62 @@ void counts_all_slow(struct heap *heap)
     struct counted *counted = counted_of(heap);
     if (counted != NULL)
         bins_copy(heap, counted);
+}
+
+/* Together the clocks of all bins run for `heap->part` mallocs: a quarter of them is shared evenly,
+ * the rest by use, so that they run out at about the same time. */
+static void parts_share(struct heap *heap, struct counted *counted, uint64_t total, uint32_t bins)
+{
+    enum { EVEN = 4 };
+    uint32_t even = heap->part / (EVEN * (bins + 1)) + 1;
+    uint64_t rest = heap->part > even * bins ? heap->part - even * bins : 0;
+    uint64_t share = (rest << 32) / (total + 1);
+    bool hidden = heap_hide(heap);
+    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1) {
+            unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+            counted->parts[mark] = even + (uint32_t)(counted->mean[mark] * share >> 32);
+            heap_set_part(heap, mark, counted->parts[mark]);
+        }
+    if (hidden)
+        heap_show(heap);
+}
+
+void counts_visit_slow(struct heap *heap)
+{
+    enum { MEAN_SHIFT = 4 };
+    struct counted *counted = counted_of(heap);
+    uint64_t total = 0;
+    uint32_t bins = 0;
+    if (counted == NULL)
+        return;
+    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1, bins++) {
+            unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+            uint32_t mallocs = (uint32_t)bin_copy(heap, counted, mark);
+            uint32_t used = mallocs - counted->visited[mark], mean = counted->mean[mark];
+            used = used < COUNTS_UNSEEN_MAX ? used : COUNTS_UNSEEN_MAX;
+            counted->visited[mark] = mallocs;
+            total += counted->mean[mark] = mean - (mean >> MEAN_SHIFT) + (used << MEAN_SHIFT);
+        }
+    if (!heap->watched)
+        parts_share(heap, counted, total, bins);
+}
+
+void counts_sample_slow(struct heap *heap, unsigned mark)
+{
+    struct counted *counted = counted_of(heap);
+    if (counted == NULL)
+        return;
+    uint32_t used = (uint32_t)bin_of(heap, mark).allocs - counted->visited[mark];
+    if (used >= counted->parts[mark]) {
+        counts_visit_slow(heap);
+        return;
+    }
+    bool hidden = heap_hide(heap);
+    heap_set_part(heap, mark, counted->parts[mark] - used);
+    if (hidden)
+        heap_show(heap);
 }
 
 /* To the row of all that goes past the heaps. */
