@@ -68,6 +68,16 @@ INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
     add_relaxed(&sums->free_bytes, more->free_bytes);
 }
 
+/* At which rate the blocks of a heap's bins are picked (lib/heap/pace.h). */
+struct heap_pace {
+    int64_t rate;          /* that of all threads when the heap was configured, */
+    uint64_t since;        /* when `samples` was 0, in ticks */
+    uint32_t samples;      /* taken since then */
+    uint8_t number;        /* of that rate */
+    uint8_t doublings;     /* of the rate in this heap, */
+    uint8_t doublings_max; /* and how many there may be */
+};
+
 /* Spares (spare.h). Blocks up to 512 bytes are so rarely samples that none is kept. */
 enum { SPARE_FIRST = CLASS_SMALL_LAST - 7, SPARE_CLASSES = CLASS_COUNT - SPARE_FIRST, SPARES = 2 };
 
@@ -106,7 +116,8 @@ struct heap {
     size_t cache_bytes;         /* sum over bins of cap * size */
     int64_t large_clock;        /* bytes of large blocks until the next sample */
     uint64_t random;            /* the sampler's generator */
-    struct heap_sums large;     /* blocks */
+    struct heap_pace pace;
+    struct heap_sums large; /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
     struct delay *delay;    /* freed blocks that wait (delay.h); NULL unless they are hardened */
     struct front *fronts;   /* what the thread keeps of owners (owner.h), */

@@ -25,14 +25,25 @@ enum { TICK_EVERY = 16, COUNT_EVERY = 1024 };
 
 static uint32_t trim_generation; /* heaps configured before it give everything back */
 
+void cold_set_clocks(struct heap *heap)
+{
+    bool hidden = heap_hide(heap); /* what is counted now must not be popped by a signal handler */
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
+        if (heap->slots[mark] != NULL)
+            heap_set_clock(heap, mark,
+                           sampler_blocks(&heap->random, class_size(mark_class(mark)),
+                                          pace_rate(&heap->pace)));
+    if (hidden)
+        heap_show(heap);
+}
+
 /* Clocks for the rate of now; and what a trim asked for. */
 static void configure(struct heap *heap, uint32_t generation)
 {
     if (heap->generation == generation)
         return;
-    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
-        if (heap->slots[mark] != NULL)
-            heap_set_clock(heap, mark, sampler_blocks(&heap->random, class_size(mark_class(mark))));
+    pace_start(&heap->pace);
+    cold_set_clocks(heap);
     heap->large_clock = sampler_bytes(&heap->random);
     bool exact = sampler_rate() == SAMPLER_EXACT;
     if (heap->watched != exact) {
@@ -217,6 +228,11 @@ unsigned cold_pool(const struct heap *heap)
 unsigned cold_rate(const struct heap *heap)
 {
     return heap != NULL && heap->watched ? SAMPLER_EXACT_NUMBER : sampler_number();
+}
+
+unsigned cold_bin_rate(const struct heap *heap)
+{
+    return heap == NULL || heap->watched ? cold_rate(heap) : pace_number(&heap->pace);
 }
 
 void cold_look_at_peak(void)

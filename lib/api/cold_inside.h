@@ -26,9 +26,13 @@ struct heap *cold_heap(bool often);
  * out. */
 struct heap *cold_heap_made(void);
 unsigned cold_pool(const struct heap *heap);
-/* The rate at which this thread picks blocks, which may still be the one before the last change:
- * where every block is picked, none may count for many. */
+/* The number of the rate at which this thread picks blocks, which may still be the one before the
+ * last change: where every block is picked, none may count for many. */
 unsigned cold_rate(const struct heap *heap);
+/* The same for blocks of its bins, which may be picked at another one (lib/heap/pace.h). */
+unsigned cold_bin_rate(const struct heap *heap);
+/* Sets the clocks of all bins anew, for that rate. */
+void cold_set_clocks(struct heap *heap);
 /* A block of a class begins its life, for `size` bytes. */
 void cold_live(void *block, unsigned class, size_t size);
 /* A block of a watched span gets its record, and begins. */

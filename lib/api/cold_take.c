@@ -49,7 +49,7 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
     young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
     counts_direct(class, 1, 0);
     if (origin != NULL)
-        cold_record(block, class, size, origin, cold_rate(heap));
+        cold_record(block, class, size, origin, cold_bin_rate(heap));
     else
         cold_live(block, class, size);
     return block;
@@ -62,13 +62,16 @@ static bool clock_ring(struct heap *heap, unsigned mark)
     bool hit = false;
     if (heap_clock_over(heap, mark)) {
         bool armed = heap_stock(heap, mark)->armed;
-        uint64_t wait = sampler_blocks(&heap->random, size);
+        int64_t rate = pace_rate(&heap->pace);
+        uint64_t wait = sampler_blocks(&heap->random, size, rate);
         hit = armed || wait == 0; /* a new bin's clock is at its end without a wait */
         if (hit && !armed)
-            wait = sampler_blocks(&heap->random, size);
+            wait = sampler_blocks(&heap->random, size, rate);
         heap_set_clock(heap, mark, wait);
         counts_sample(heap, mark);
     } else {
+        if (unlikely(pace_visited(&heap->pace)))
+            cold_set_clocks(heap);
         counts_visit(heap);
     }
     cold_look_at_peak();
@@ -85,7 +88,7 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
         return block;
     block = spare_take(heap, class);
     if (block != NULL)
-        cold_record(block, class, size, origin, cold_rate(heap));
+        cold_record(block, class, size, origin, cold_bin_rate(heap));
     else
         block = take_direct(heap, class, size, origin);
     if (likely(block != NULL)) {
@@ -122,8 +125,14 @@ static void *take_from_bin(struct heap *heap, unsigned mark, size_t size,
         if (block != NULL)
             return block;
         if (heap->clock[mark] < 0) {
-            if (clock_ring(heap, mark))
-                return take_sample(heap, mark, size, origin);
+            if (clock_ring(heap, mark)) {
+                block = take_sample(heap, mark, size, origin);
+                if (unlikely(pace_sampled(&heap->pace))) {
+                    cold_set_clocks(heap);
+                    counts_visit(heap);
+                }
+                return block;
+            }
         } else if (!heap_refill(heap, mark)) {
             return take_direct(heap, mark_class(mark), size, NULL);
         } else {

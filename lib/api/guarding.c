@@ -55,7 +55,7 @@ void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
     /* The alignment that an ordinary block of the class has. */
     size_t align = class_size(class) & -class_size(class);
     struct cell *cell = guard_picks() ? cells_take(size, align < UNIT ? align : UNIT) : NULL;
-    return cell == NULL ? NULL : begin(cell, origin, true, cold_rate(heap));
+    return cell == NULL ? NULL : begin(cell, origin, true, cold_bin_rate(heap));
 }
 
 static void *begin(struct cell *cell, const struct origin *origin, bool recorded, unsigned rate)

@@ -46,6 +46,17 @@ static bool profile_is_wanted(void)
     return config.heap_rate != defaults.heap_rate || config.capture[0] != '\0' || config.dump_exit;
 }
 
+/* Threads may double the default rate (lib/heap/pace.h), and no rate that was chosen. */
+static void start_sampler(void)
+{
+    struct config defaults;
+    config_defaults(&defaults);
+    if (config.heap && config.heap_pace != 0 && config.heap_rate == defaults.heap_rate)
+        sampler_set_paced((int64_t)config.heap_rate);
+    else
+        sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
+}
+
 /* Prints every option with the value that counts. */
 static void show_options(void)
 {
@@ -69,7 +80,7 @@ static void start(void)
         show_options();
     if (profile_is_wanted())
         threads_keep_names();
-    sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
+    start_sampler();
     track_recording(config.heap);
     if (!alloc_init()) {
         store_release(&state, FAILED);

@@ -49,7 +49,10 @@ bool control_active(void)
 void control_start(int64_t rate)
 {
     bool was_active = control_active();
-    rate = rate < 0 ? control_rate() : rate;
+    if (rate >= 0)
+        sampler_fix_rate();
+    else
+        rate = control_rate();
     store_relaxed(&last_rate, rate);
     cold_set_rate(rate);
     if (!was_active)
@@ -66,6 +69,7 @@ void control_set_rate(int64_t rate)
 {
     if (rate < 0)
         return;
+    sampler_fix_rate();
     store_relaxed(&last_rate, rate);
     if (control_active())
         cold_set_rate(rate);

@@ -13,6 +13,7 @@
 
 #include "lib/heap/block_log.h"
 #include "lib/heap/counts.h"
+#include "lib/heap/pace.h"
 #include "lib/heap/pins.h"
 #include "lib/heap/places.h"
 #include "lib/heap/recent.h"

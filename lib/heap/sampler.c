@@ -16,7 +16,8 @@
 static BULK int64_t rates[SAMPLER_RATES];
 static int64_t rate = SAMPLER_OFF;
 static unsigned number;
-static bool skipped; /* some rate other than SAMPLER_EXACT was set */
+static bool skipped;  /* some rate other than SAMPLER_EXACT was set */
+static int64_t paced; /* the rate that threads may double; 0: none */
 
 int64_t sampler_rate(void)
 {
@@ -51,6 +52,26 @@ void sampler_set_rate(int64_t bytes)
     if (bytes != SAMPLER_OFF)
         store_relaxed(&number, number_for(bytes));
     store_relaxed(&rate, bytes);
+}
+
+/* At start, so the numbers of the doubled rates follow that of the rate. */
+void sampler_set_paced(int64_t bytes)
+{
+    for (unsigned doublings = 0; doublings <= SAMPLER_DOUBLINGS; doublings++)
+        number_for(bytes << doublings);
+    paced = bytes;
+    sampler_set_rate(bytes);
+}
+
+void sampler_fix_rate(void)
+{
+    store_relaxed(&paced, 0);
+}
+
+bool sampler_is_paced(void)
+{
+    int64_t bytes = load_relaxed(&paced);
+    return bytes > 0 && sampler_rate() == bytes;
 }
 
 unsigned sampler_number(void)
@@ -103,9 +124,8 @@ static double wait_for(uint64_t *random, double mean)
     return -log_of(uniform(random)) * mean;
 }
 
-uint64_t sampler_blocks(uint64_t *random, size_t size)
+uint64_t sampler_blocks(uint64_t *random, size_t size, int64_t mean)
 {
-    int64_t mean = sampler_rate();
     if (mean <= 0)
         return mean == SAMPLER_EXACT ? 0 : UINT64_MAX;
     double blocks = wait_for(random, (double)mean) / (double)size;

@@ -18,11 +18,19 @@ enum { SAMPLER_EXACT = 0, SAMPLER_OFF = -1 };
 /* Mean bytes between samples, SAMPLER_EXACT (every block) or SAMPLER_OFF. */
 int64_t sampler_rate(void);
 void sampler_set_rate(int64_t bytes);
+/* The same for the rate of the options, which threads may double up to SAMPLER_DOUBLINGS times
+ * (pace.h), until sampler_fix_rate; the number of a doubled rate is that many more. */
+enum { SAMPLER_DOUBLINGS = 10 };
+void sampler_set_paced(int64_t bytes);
+void sampler_fix_rate(void);
+bool sampler_is_paced(void);
 /* Whether SAMPLER_EXACT is the only rate that was ever set. */
 bool sampler_exact_always(void);
-/* How many blocks of `size` pass before the next one is picked; UINT64_MAX: none ever is. */
-uint64_t sampler_blocks(uint64_t *random, size_t size);
-/* The same in bytes, for blocks of many sizes: the block that makes the sum exceed it is picked. */
+/* How many blocks of `size` pass before the next one is picked at this rate; UINT64_MAX: none ever
+ * is. */
+uint64_t sampler_blocks(uint64_t *random, size_t size, int64_t rate);
+/* The same in bytes at the rate of all threads, for blocks of many sizes: the block that makes the
+ * sum exceed it is picked. */
 int64_t sampler_bytes(uint64_t *random);
 
 /* The probability that a block of that size is picked at this rate. */

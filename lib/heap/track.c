@@ -182,10 +182,14 @@ static uint64_t born_of(const struct record *record)
     return (uint64_t)record->born_high << 32 | record->born_low;
 }
 
+uint64_t track_us(uint64_t ticks)
+{
+    return (uint64_t)((unsigned __int128)ticks * load_relaxed(&tick_us) >> 32);
+}
+
 static uint64_t age_us(uint64_t born)
 {
-    uint64_t ticks = (born_now() - born) & (((uint64_t)1 << BORN_BITS) - 1);
-    return (uint64_t)((unsigned __int128)ticks * load_relaxed(&tick_us) >> 32);
+    return track_us((born_now() - born) & (((uint64_t)1 << BORN_BITS) - 1));
 }
 
 static unsigned life_bucket(uint64_t born)

@@ -103,5 +103,7 @@ void track_copy(void);
 
 /* Measures the speed of the CPU's tick counter; called now and then. */
 void track_measure_ticks(void);
+/* Ticks (base/arch.h) in microseconds, as far as measured. */
+uint64_t track_us(uint64_t ticks);
 
 #endif

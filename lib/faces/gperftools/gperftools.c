@@ -58,6 +58,7 @@ void gperftools_init(void)
     } else if (settings->sample_bytes != 0 && !heap_checker_is_wanted()) {
         config.heap = true;
         config.heap_rate = settings->sample_bytes;
+        config.heap_pace = 0;
     }
 }
 

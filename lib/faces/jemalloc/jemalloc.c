@@ -186,6 +186,7 @@ static void apply_profile(void)
     bool profile = jemalloc_on(JEMALLOC_prof);
     if (profile) {
         config.heap = jemalloc_on(JEMALLOC_prof_active);
+        config.heap_pace = 0; /* programs expect that lg_prof_sample holds */
         config.heap_rate = (size_t)jemalloc_rate(jemalloc_values[JEMALLOC_lg_prof_sample].number);
     } else if (jemalloc_values[JEMALLOC_prof].given) {
         config.heap = false;

@@ -2,6 +2,7 @@
 function __memoir_option
     printf 'heap=%s\tsample the heap: keep a record of one block in every heap.rate bytes\n' on off
     printf 'heap.rate=\tbytes allocated between two samples, on average; 0 records every block\n'
+    printf 'heap.pace=\tsamples that a thread may take in a second before it takes fewer; 0: any number\n'
     printf 'heap.depth=\tframes of a stack that are kept, counted from the one that allocates\n'
     printf 'heap.memory=\tlimit of the memory for stacks and their counts\n'
     printf 'cpu=%s\tsample where the program spends CPU time, from its start\n' on off
