@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -101,6 +102,9 @@ static const struct call {
     {CONFINE_LEAKS, SYS_kill, {0}},
     {CONFINE_LEAKS, SYS_exit, {0}},
     {CONFINE_LEAKS, CLOSE_RANGE, {3}},
+    {CONFINE_HURRY, SYS_getpriority, {PRIO_PROCESS}},
+    {CONFINE_HURRY, SYS_setpriority, {PRIO_PROCESS}},
+    {CONFINE_HURRY, SYS_setsid, {0}},
     {CONFINE_CPU, SYS_timer_create, {0}},
     {CONFINE_CPU, SYS_timer_settime, {0}},
     {CONFINE_CPU, SYS_timer_delete, {0}},

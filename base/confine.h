@@ -29,7 +29,8 @@ enum confine {
     CONFINE_CPU = 256,    /* the CPU profile */
     CONFINE_GROW = 512,   /* a longer recorder file */
     CONFINE_LEAKS = 1024, /* scans for lost blocks */
-    CONFINE_ALL = 2047,
+    CONFINE_HURRY = 2048, /* a thread of ours runs before the program's */
+    CONFINE_ALL = 4095,
 };
 
 extern HIDDEN uint32_t confine_denied; /* a sum of these */

@@ -19,6 +19,7 @@
 #include "base/alternate.h"
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/os.h"
 
 enum {
@@ -216,6 +217,12 @@ void os_copy_follow(pid_t parent)
         os_exit(0);
 }
 
+void os_session_new(void)
+{
+    if (!confined(CONFINE_HURRY))
+        arch_syscall(SYS_setsid, 0, 0, 0, 0, 0, 0);
+}
+
 bool os_copy_ended(pid_t copy)
 {
     int status;
@@ -232,6 +239,22 @@ void os_copy_kill(pid_t copy)
 void os_thread_rename(const char *name)
 {
     arch_syscall(SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
+}
+
+int os_thread_hurry(void)
+{
+    enum { ZERO = 20, FIRST = -20 }; /* the kernel tells 20 less the priority */
+    if (confined(CONFINE_HURRY))
+        return 0;
+    long got = arch_syscall(SYS_getpriority, PRIO_PROCESS, 0, 0, 0, 0, 0);
+    arch_syscall(SYS_setpriority, PRIO_PROCESS, 0, FIRST, 0, 0, 0);
+    return got < 0 ? 0 : ZERO - (int)got;
+}
+
+void os_thread_relax(int before)
+{
+    if (!confined(CONFINE_HURRY))
+        arch_syscall(SYS_setpriority, PRIO_PROCESS, 0, before, 0, 0, 0);
 }
 
 bool os_thread_own_files(void)
@@ -302,7 +325,7 @@ bool os_handler_replace(int signal, void (*handler)(int, siginfo_t *, void *),
 }
 
 /* The twentieth field; the second one, a name in parentheses, may hold anything. */
-bool os_thread_is_only(void)
+uint32_t os_thread_count(void)
 {
     enum { FIELDS_BEFORE = 18 };
     char text[512];
@@ -314,5 +337,8 @@ bool os_thread_is_only(void)
     const char *at = strrchr(text, ')');
     for (int i = 0; at != NULL && i < FIELDS_BEFORE; i++)
         at = strchr(at + 1, ' ');
-    return at != NULL && at[1] == '1' && at[2] == ' ';
+    uint32_t count = 0;
+    for (at = at == NULL ? "" : at + 1; *at >= '0' && *at <= '9'; at++)
+        count = count * 10 + (uint32_t)(*at - '0');
+    return count;
 }

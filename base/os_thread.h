@@ -36,6 +36,8 @@ bool os_thread_is_ours(pid_t tid);
 pid_t os_copy_start(void (*run)(void), size_t stack_size);
 /* In a copy: it is killed when the thread that started it ends, as exit and exec end it. */
 void os_copy_follow(pid_t parent);
+/* In a copy: a session of its own, which signals to the program's group do not reach. */
+void os_session_new(void);
 /* Whether it has ended. True once only: the id then belongs to no process. */
 bool os_copy_ended(pid_t copy);
 /* Ends it. */
@@ -43,13 +45,18 @@ void os_copy_kill(pid_t copy);
 
 /* For the thread itself: the name that ps and debuggers show, at most 15 bytes. */
 void os_thread_rename(const char *name);
+/* For the thread itself: it runs before the program's threads, where the kernel permits that. Where
+ * thousands of them are ready to run, its turn would otherwise come once in seconds. Not for long
+ * work. Returns what `os_thread_relax` needs, which ends it. */
+int os_thread_hurry(void);
+void os_thread_relax(int before);
 /* For the thread itself: a table of descriptors of its own, with standard error in it and nothing
  * else, so that what it opens has no number in the program and no child inherits it. False: it
  * shares the program's. */
 bool os_thread_own_files(void);
 
-/* Whether the process has one thread only; false, too, where /proc does not tell. */
-bool os_thread_is_only(void);
+/* Threads of the process; 0 where /proc does not tell. */
+uint32_t os_thread_count(void);
 
 /* Sets a handler unless the program has one: it runs with all signals blocked, on the alternate
  * stack if there is one, and system calls that can be restarted are. */

@@ -90,6 +90,17 @@ const char *leaks_refusal(void)
     if (confined(CONFINE_LEAKS))
         return "the program's seccomp filter would end it for that (docs/CONTROL.md lists the "
                "system calls)";
+    switch (leak_failure()) {
+    case LEAK_TOO_BUSY:
+        return "more threads are ready to run than the processors had time for, and they did not "
+               "stand still within 10 s; try again when fewer are";
+    case LEAK_TOO_LONG:
+        return "the copy of the process was not done after 5 min; try again on a less busy machine";
+    case LEAK_COPY_ENDED:
+        return "the copy of the process was killed; the kernel's log may tell why (memory?)";
+    case LEAK_NO_MEANS:
+        break;
+    }
     return "the system gave no thread for it, no memory, or no list of mappings; try again";
 }
 

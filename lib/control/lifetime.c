@@ -46,7 +46,7 @@ __attribute__((destructor)) static void go(void)
     if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
         cold_end();
     guard_exit();
-    if (harden_on && os_thread_is_only())
+    if (harden_on && os_thread_count() == 1)
         tail_exit();
     cold_verify();
     leaks_exit(&here);

@@ -30,16 +30,19 @@ struct shared {
 
 static struct leak_request request_now;
 static struct stop stop_now;
+static struct apart apart_now;
+static int priority; /* of the thread that makes the scan, but for while threads stand still */
 static BULK struct touched touched_before; /* of the process that a copy is made of */
 static struct shared *shared_now;          /* of the scan that is being made, */
 static struct shared *shared_last;         /* and of the last one */
 static pid_t busy; /* the process that a thread makes a scan of; another one's: left by fork */
 static uint32_t readers; /* of shared_last */
+static enum leak_failure failure;
 
 static void scan_make(struct shared *shared);
 static bool scan_here(void);
 static void copy_run(void);
-static void copy_wait(pid_t copy, struct shared *shared);
+static enum leak_failure copy_wait(pid_t copy, struct shared *shared);
 
 const struct leak_scan *leak_find(const struct leak_request *request)
 {
@@ -48,6 +51,7 @@ const struct leak_scan *leak_find(const struct leak_request *request)
                                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return NULL;
     struct shared *shared = shared_now = os_map_shared(sizeof *shared);
+    failure = LEAK_NO_MEANS;
     if (shared != NULL) {
         request_now = *request;
         scan_make(shared);
@@ -72,8 +76,13 @@ static void scan_make(struct shared *shared)
 {
     uint64_t before_ns = os_now_ns();
     struct leak_scan *scan = &shared->scan;
-    if (!stop_threads(&stop_now)) {
+    priority = os_thread_hurry();
+    enum stop_outcome outcome = stop_threads(&stop_now);
+    if (outcome != STOP_DONE) {
         stop_release();
+        os_thread_relax(priority);
+        stop_free(&stop_now);
+        failure = outcome == STOP_TOO_SLOW ? LEAK_TOO_BUSY : LEAK_NO_MEANS;
         return;
     }
     for (unsigned i = 0; request_now.here != NULL && i < stop_now.count; i++)
@@ -87,17 +96,24 @@ static void scan_make(struct shared *shared)
     scan->silent = stop_now.silent;
     touched_open(&touched_before);
     stop_extend(STAND_MS); /* a copy of 100 GiB takes seconds to make, too */
-    pid_t copy = os_copy_start(copy_run, STACK_SIZE);
-    scan->in_place = copy <= 0; /* no process or no memory for a copy */
+    pid_t copy = apart_take(&apart_now) ? os_copy_start(copy_run, STACK_SIZE) : -1;
+    scan->in_place = copy <= 0; /* no process or no memory for a copy, or it would lack some */
     if (scan->in_place)
         shared->good = scan_here() && stop_holds();
     stop_release();
+    os_thread_relax(priority);
     touched_close(&touched_before);
     scan->stood_us = (os_now_ns() - before_ns) / 1000;
     if (copy > 0)
-        copy_wait(copy, shared);
+        failure = copy_wait(copy, shared);
     scan->took_us = (os_now_ns() - before_ns) / 1000;
+    apart_free(&apart_now);
     stop_free(&stop_now);
+}
+
+enum leak_failure leak_failure(void)
+{
+    return failure;
 }
 
 const struct leak_scan *leak_last(void)
@@ -167,6 +183,7 @@ static bool scan_here(void)
         roots_skip(&roots, scan.large, scan.large_bytes);
         roots_skip(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
         roots_skip(&roots, constants, constants_bytes);
+        roots_skip(&roots, apart_now.words, apart_now.room);
         roots_skip(&roots, shared_now, sizeof *shared_now);
         if (shared_last != NULL)
             roots_skip(&roots, shared_last, sizeof *shared_last);
@@ -174,6 +191,9 @@ static bool scan_here(void)
         uintptr_t start, end;
         if (os_thread_room(&start, &end))
             roots_skip(&roots, (const void *)start, end - start);
+        if (!request->without_globals)
+            scan_root(&scan, (uintptr_t)apart_now.words,
+                      (uintptr_t)apart_now.words + apart_now.bytes);
         good = roots_scan(&roots, &scan);
         scan_finish(&scan);
         memory_tell(&scan, &touched);
@@ -188,21 +208,26 @@ static void copy_run(void)
 {
     struct shared *shared = shared_now;
     os_copy_follow(load_relaxed(&busy));
+    os_thread_relax(priority);
+    os_session_new(); /* the kernel shares time between sessions, where it does so at all */
     shared->good = scan_here();
     store_release(&shared->done, 1);
     os_wake_shared(&shared->done);
     os_exit(0);
 }
 
-static void copy_wait(pid_t copy, struct shared *shared)
+static enum leak_failure copy_wait(pid_t copy, struct shared *shared)
 {
     uint64_t since_ms = os_now_ms();
-    while (load_acquire(&shared->done) == 0) {
+    enum leak_failure failed = LEAK_NO_MEANS; /* if it ends without a result */
+    while (load_acquire(&shared->done) == 0 && failed != LEAK_TOO_LONG) {
         if (os_copy_ended(copy))
-            return;
+            return load_acquire(&shared->done) != 0 ? LEAK_NO_MEANS : LEAK_COPY_ENDED;
         if (os_now_ms() - since_ms > PATIENCE_MS)
-            break;
-        os_wait_shared(&shared->done, 0, LOOK_MS);
+            failed = LEAK_TOO_LONG;
+        else
+            os_wait_shared(&shared->done, 0, LOOK_MS);
     }
     os_copy_kill(copy);
+    return failed;
 }

@@ -7,6 +7,7 @@
 #ifndef LEAK_LEAK_H
 #define LEAK_LEAK_H
 
+#include "lib/leak/apart.h"
 #include "lib/leak/declared.h"
 #include "lib/leak/roots.h"
 #include "lib/leak/scan.h"
@@ -33,10 +34,18 @@ struct leak_scan {
     bool in_place;              /* no copy could be made: the threads stood still all the time */
 };
 
-/* Makes a scan. To be called by a thread of ours, as stop.h says. NULL when memory is out, the list
- * of mappings can't be read, or another thread makes one; otherwise it stays until
- * `leak_last_end`. */
+enum leak_failure {
+    LEAK_NO_MEANS,   /* memory is out, or /proc does not tell threads or mappings */
+    LEAK_TOO_BUSY,   /* the threads did not stand still in time (stop.h) */
+    LEAK_TOO_LONG,   /* the copy did not end in time, */
+    LEAK_COPY_ENDED, /* or ended without a result */
+};
+
+/* Makes a scan. To be called by a thread of ours, as stop.h says. NULL if that failed, or another
+ * thread makes one; otherwise it stays until `leak_last_end`. */
 const struct leak_scan *leak_find(const struct leak_request *request);
+/* Why the last call of it failed. */
+enum leak_failure leak_failure(void);
 /* The last one, or NULL. It stays until `leak_last_end`, to be called in any case. */
 const struct leak_scan *leak_last(void);
 void leak_last_end(void);

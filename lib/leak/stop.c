@@ -2,6 +2,10 @@
 /*
  * See lib/leak/stop.h. Threads that begin others meanwhile are why the list is read until it shows
  * no new one: a thread that stands still begins none.
+ *
+ * Of thousands of threads that are ready to run, each has its turn, and ours is one of them: to
+ * signal them all would take it minutes. So each thread that stands still signals the next ones
+ * before it waits, and wakes the next ones when it goes on.
  */
 #include "lib/leak/stop.h"
 
@@ -22,11 +26,12 @@ enum {
     PLACES_MAX = 1 << PLACES_SHIFT,
     TIDS_SHIFT = PLACES_SHIFT + 1, /* of the hash table of their ids */
     ROUNDS_MAX = 100, /* readings of the list: a program may begin threads without end */
-    /* For all threads to stand still: one that runs answers in microseconds, but on a busy machine
+    /* Without a further answer: a thread that runs answers in microseconds, but on a busy machine
      * it may have to wait for its turn. Those that sleep and do not answer are not waited for. */
-    ANSWER_MS = STOP_MAX_MS / 2,
+    ANSWER_MS = 1000,
+    NEXT = 2, /* threads that each signals, and wakes */
+    KEEP = 64, /* threads that our own signals before it says that it is still there */
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
-    NS_IN_MS = 1000000,
     SILENT_MAX = 64, /* threads that are looked at each millisecond: do they sleep? */
 };
 
@@ -41,20 +46,25 @@ struct place {
 
 static struct place *places;
 static pid_t *tids;           /* of them, by hash; while threads are interrupted */
-static unsigned places_count; /* signalled */
+static unsigned places_count; /* to be signalled, */
+static unsigned signalled;    /* and that a thread has signalled, or is about to */
+static int signal_now;
 static uint32_t scans;        /* a late answer is one to an earlier scan */
 static uint32_t answers;
+static uint32_t answers_wanted;    /* our thread is woken when there are that many */
 static uint32_t stopping;          /* the scan that threads in the handler wait for, or 0, */
 static uint64_t stopping_until_ms; /* and until then */
 
 static int signal_choose(void);
-static bool round_signal(int folder, int signal);
-static void wait_for_answers(uint64_t until_ms);
+static bool keep_standing(const struct stop *stop);
+static bool round_signal(const struct stop *stop, int folder);
+static bool wait_for_answers(const struct stop *stop);
+static void threads_list(struct stop *stop);
 static enum silence silence_of(pid_t tid);
 static bool silent_sp(pid_t tid, uintptr_t *sp);
 static void on_stop(const void *info, void *context);
 
-bool stop_threads(struct stop *stop)
+enum stop_outcome stop_threads(struct stop *stop)
 {
     *stop = (struct stop){.room = PLACES_MAX * sizeof(struct roots_thread)};
     int folder = os_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -64,39 +74,33 @@ bool stop_threads(struct stop *stop)
     stop->threads = os_map(stop->room);
     stop->places = places;
     stop->places_room = PLACES_MAX * sizeof *places;
-    stop->since_ns = os_now_ns();
-    places_count = 0;
-    scans += scans + 1 == 0 ? 2 : 1; /* 0 is none */
+    stop->since_ms = os_now_ms();
+    store_relaxed(&answers_wanted, UINT32_MAX);
+    store_relaxed(&places_count, 0);
+    store_relaxed(&signalled, 0);
     store_relaxed(&answers, 0);
-    int signal = signal_choose();
+    scans += scans + 1 == 0 ? 2 : 1; /* 0 is none */
+    signal_now = signal_choose();
     bool good = folder >= 0 && places != NULL && stop->threads != NULL && tids != NULL;
+    bool stands = true;
     if (good) {
         interrupt_hear(INTERRUPT_STOP, on_stop);
         stop_extend(STOP_MAX_MS);
         store_release(&stopping, scans);
-        for (unsigned round = 0; round < ROUNDS_MAX && round_signal(folder, signal); round++)
-            wait_for_answers(stop->since_ns / NS_IN_MS + ANSWER_MS);
+        for (unsigned round = 0; stands && round < ROUNDS_MAX; round++) {
+            if (!round_signal(stop, folder))
+                break;
+            stands = wait_for_answers(stop);
+        }
+        stands = keep_standing(stop);
     }
     if (folder >= 0)
         os_close(folder);
     if (tids != NULL)
         os_unmap(tids, sizeof *tids << TIDS_SHIFT);
-    for (unsigned i = 0; good && i < places_count; i++) {
-        struct roots_thread *thread = &stop->threads[stop->count];
-        bool silent = load_acquire(&places[i].answered) == 0;
-        if (silent && silence_of(places[i].tid) == SILENCE_ENDS)
-            continue; /* it uses its memory no more */
-        stop->silent += silent;
-        if (!silent)
-            *thread = places[i].thread;
-        else if (!silent_sp(places[i].tid, &thread->sp)) {
-            stop->unknown++;
-            continue;
-        }
-        thread->tid = places[i].tid;
-        stop->count++;
-    }
-    return good;
+    if (good && stands)
+        threads_list(stop);
+    return !good ? STOP_IMPOSSIBLE : stands ? STOP_DONE : STOP_TOO_SLOW;
 }
 
 void stop_extend(unsigned ms)
@@ -112,7 +116,7 @@ bool stop_holds(void)
 void stop_release(void)
 {
     store_release(&stopping, 0);
-    os_wake(&stopping, INT32_MAX);
+    os_wake(&stopping, NEXT);
 }
 
 void stop_free(struct stop *stop)
@@ -141,30 +145,59 @@ static bool tid_add(pid_t tid)
     return true;
 }
 
+/* Our thread is still there. False: threads have gone on because it was not, or all of this takes
+ * too long. */
+static bool keep_standing(const struct stop *stop)
+{
+    if (!stop_holds() || os_now_ms() - stop->since_ms > STOP_ALL_MS)
+        return false;
+    stop_extend(STOP_MAX_MS);
+    return true;
+}
+
+/* Signals the next thread that no other thread has. False if there is none. May run in a signal
+ * handler. */
+static bool signal_next(void)
+{
+    unsigned number = load_relaxed(&signalled);
+    do {
+        if (number >= load_acquire(&places_count))
+            return false;
+    } while (!__atomic_compare_exchange_n(&signalled, &number, number + 1, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    os_signal_queue(places[number].tid, signal_now,
+                    interrupt_value(scans << PLACES_SHIFT | number));
+    return true;
+}
+
 /* Signals the threads that were not there before; false if there are none. */
-static bool round_signal(int folder, int signal)
+static bool round_signal(const struct stop *stop, int folder)
 {
     _Alignas(uint64_t) char names[4096];
-    unsigned before = places_count;
+    unsigned before = places_count, count = before;
     pid_t self = os_tid_asked();
     os_folder_rewind(folder);
-    for (ssize_t got; (got = os_folder_read(folder, names, sizeof names)) > 0;)
+    for (ssize_t got;
+         keep_standing(stop) && (got = os_folder_read(folder, names, sizeof names)) > 0;) {
         for (ssize_t at = 0; at < got;) {
             const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
             pid_t tid = 0;
             for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
                 tid = tid * 10 + (*digit - '0');
             at += entry->length;
-            if (tid == 0 || tid == self || os_thread_is_ours(tid) || places_count == PLACES_MAX ||
+            if (tid == 0 || tid == self || os_thread_is_ours(tid) || count == PLACES_MAX ||
                 !tid_add(tid))
                 continue;
-            places[places_count].tid = tid;
-            store_relaxed(&places[places_count].answered, 0);
-            store_release(&places_count, places_count + 1);
-            os_signal_queue(tid, signal,
-                            interrupt_value(scans << PLACES_SHIFT | (places_count - 1)));
+            places[count].tid = tid;
+            store_relaxed(&places[count].answered, 0);
+            store_release(&places_count, ++count);
         }
-    return places_count > before;
+        signal_next(); /* which goes on to signal those that it finds here */
+    }
+    store_relaxed(&answers_wanted, count);
+    for (unsigned i = 1; signal_next() && (i % KEEP != 0 || keep_standing(stop)); i++)
+        ;
+    return count > before;
 }
 
 /* What the kernel tells about a thread, in a file of its folder; the length. */
@@ -215,15 +248,20 @@ static bool all_silent_sleep(void)
     return true;
 }
 
-static void wait_for_answers(uint64_t until_ms)
+/* False: they do not stand still. */
+static bool wait_for_answers(const struct stop *stop)
 {
+    uint64_t last_ms = os_now_ms();
     for (uint32_t now; (now = load_acquire(&answers)) < places_count;) {
-        if (os_now_ns() / NS_IN_MS >= until_ms)
-            return;
+        if (!keep_standing(stop))
+            return false;
         os_wait(&answers, now, 1);
-        if (load_acquire(&answers) == now && all_silent_sleep())
-            return;
+        if (load_acquire(&answers) != now)
+            last_ms = os_now_ms();
+        else if (os_now_ms() - last_ms > ANSWER_MS || all_silent_sleep())
+            break;
     }
+    return true;
 }
 
 /* In any thread, at any moment, with all signals blocked. */
@@ -249,10 +287,32 @@ static void on_stop(const void *info, void *context)
     thread->sp = sp;
     thread->tp = (uintptr_t)__builtin_thread_pointer();
     store_release(&places[number].answered, 1);
-    __atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
-    os_wake(&answers, 1);
+    if (__atomic_add_fetch(&answers, 1, __ATOMIC_RELEASE) >= load_relaxed(&answers_wanted))
+        os_wake(&answers, 1);
+    for (unsigned i = 0; i < NEXT; i++)
+        signal_next();
     while (load_acquire(&stopping) == now && stop_holds()) /* not for the next scan: it asks anew */
         os_wait(&stopping, now, STOP_MAX_MS);
+    os_wake(&stopping, NEXT);
+}
+
+static void threads_list(struct stop *stop)
+{
+    for (unsigned i = 0; i < places_count; i++) {
+        struct roots_thread *thread = &stop->threads[stop->count];
+        bool silent = load_acquire(&places[i].answered) == 0;
+        if (silent && silence_of(places[i].tid) == SILENCE_ENDS)
+            continue; /* it uses its memory no more */
+        stop->silent += silent;
+        if (!silent)
+            *thread = places[i].thread;
+        else if (!silent_sp(places[i].tid, &thread->sp)) {
+            stop->unknown++;
+            continue;
+        }
+        thread->tid = places[i].tid;
+        stop->count++;
+    }
 }
 
 /* The kernel's own word: "number arguments sp pc" of the system call in which the thread waits. */

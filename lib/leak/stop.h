@@ -2,7 +2,8 @@
 /*
  * All threads of the program stand still for a moment, with their registers noted. Each is
  * interrupted (lib/watch/interrupt.h) and waits in the handler until it is released, or until
- * STOP_MAX_MS have passed: a scan that dies must not stop the program for ever.
+ * nothing was heard of the thread that stops them for STOP_MAX_MS: a scan that dies must not stop
+ * the program for ever. If they do not all stand still within STOP_ALL_MS, there is no scan.
  *
  * A thread that blocks the signal, or that the kernel does not let go, does not answer. Of such a
  * *silent* thread the kernel tells the stack pointer while it waits in a system call; its registers
@@ -13,7 +14,13 @@
 
 #include "lib/leak/roots.h"
 
-enum { STOP_MAX_MS = 2000 };
+enum { STOP_MAX_MS = 5000, STOP_ALL_MS = 10000 };
+
+enum stop_outcome {
+    STOP_DONE,
+    STOP_IMPOSSIBLE, /* memory is out, or there is no list of threads */
+    STOP_TOO_SLOW,   /* more threads are ready to run than the machine has turns for */
+};
 
 struct stop {
     struct roots_thread *threads; /* those that stand still, and silent ones whose sp is known */
@@ -22,12 +29,12 @@ struct stop {
     size_t places_room;
     unsigned silent;  /* did not answer */
     unsigned unknown; /* of them: not even their stack pointer is known */
-    uint64_t since_ns;
+    uint64_t since_ms;
 };
 
 /* To be called by a thread of ours (base/os_thread.h), whose descriptors are not the program's.
- * False: memory is out, or there is no list of threads. */
-bool stop_threads(struct stop *stop);
+ * Whatever it returns, `stop_release` and `stop_free` are to be called. */
+enum stop_outcome stop_threads(struct stop *stop);
 /* They wait for longer than STOP_MAX_MS: until now and `ms`. */
 void stop_extend(unsigned ms);
 /* Whether none of them has gone on by itself. */

@@ -34,6 +34,7 @@ enum {
     STRANGER_MS = 100, /* for a client that will be refused, */
     PASS_MS = 1000,    /* for a descriptor to get from the listener to the worker */
     TAKE_MS = 5000,    /* and to take the whole answer */
+    CROWD = 256,       /* threads of the program, beside which one that hurries takes little */
 };
 
 /* The process that has a helper: a forked child finds its parent's id here, and has no helper. */
@@ -42,6 +43,7 @@ static pid_t owner; /* the process that this memory belongs to, not a vfork chil
 static struct attach_commands commands;
 static char path_now[ATTACH_PATH_MAX];
 static int listening; /* the listener's socket, in its own table */
+static int priority;  /* of the listener while it runs a command */
 
 /*
  * Two threads make the helper. The listener has the sockets, in a table of descriptors of its own;
@@ -183,6 +185,7 @@ static void helper_start(void)
 static void listener_run(void)
 {
     struct os_ids ids;
+    priority = os_thread_hurry();
     os_thread_rename("memoir");
     threads_keep_names();
     store_release(&job.turn, TURN_LISTENER);
@@ -238,6 +241,7 @@ static void worker_run(void)
 static int worker_command(void)
 {
     int passed = -1, channel = -1;
+    bool crowd = os_thread_count() >= CROWD;
     char byte = 0;
     if (job.with_file) {
         channel = os_connect(path_now);
@@ -248,7 +252,10 @@ static int worker_command(void)
         if (passed < 0)
             return channel < 0 ? -channel : EAGAIN;
     }
+    int own = crowd ? os_thread_hurry() : 0;
     int status = commands.run(job.line, job.length, passed, job.sink);
+    if (crowd)
+        os_thread_relax(own);
     if (passed >= 0)
         os_close(passed);
     return status;
@@ -382,9 +389,14 @@ static void client_ask(struct client *client, const char *line, size_t length, i
         answer_send(client, ENOMEM, NULL, 0);
         return;
     }
+    bool crowd = os_thread_count() >= CROWD;
+    if (!crowd)
+        os_thread_relax(priority);
     int status = passed < 0 || commands.keeps_file(line, length)
                      ? worker_ask(line, length, passed, &sink)
                      : commands.run(line, length, passed, &sink);
+    if (!crowd)
+        priority = os_thread_hurry();
     sink_flush(&sink);
     if (access_is_current() && access_allows(client->ids, &client->peer))
         answer_send(client, status, answer.text, answer.length);
