@@ -148,7 +148,11 @@ bool request_metric(struct request *request, const char *word, struct error *err
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                  profile_text(profile, profile->type[i].name));
     terminal_clean(known, strlen(known));
-    const char *nearest = metric_nearest(profile, word);
+    const char *nearest = metric_nearest(profile, word), *recorder = metric_recorder(word);
+    if (recorder) {
+        error_set(error, ERROR_USAGE, "%s has no metric '%s'", request->name, word);
+        return error_hint(error, "%s -- ./program   records it", recorder);
+    }
     error_set(error, ERROR_USAGE, "%s has no metric '%s'%s%s%s", request->name, word,
               nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
     return error_hint(error, "it has: %s   (memoir help metrics)", known);

@@ -215,9 +215,15 @@ static bool format_choose(const char *file, pid_t pid, const char **format, stru
     else if (file && !*format && (writer || picture_ending(file))) {
         error_set(error, ERROR_USAGE, "%s: a process writes .memoir, .pb.gz and .heap", file);
         return error_hint(error, "memoir export %d -o %s", pid, file);
-    } else if (file && !*format && strlen(file) > 7 &&
-               strcmp(file + strlen(file) - 7, ".memoir") == 0)
+    } else if (file && !*format) {
+        const char *slash = strrchr(file, '/'), *dot = strrchr(slash ? slash : file, '.');
         *format = "memoir";
+        if (dot && strcmp(dot, ".memoir") != 0 && !terminal_is_quiet())
+            fprintf(stderr,
+                    "memoir: %s: in memoir's format; .pb.gz and .heap choose another, as --format "
+                    "does\n",
+                    file);
+    }
     return true;
 }
 

@@ -123,7 +123,10 @@ static int refuse(struct request *request, int error, const char *text, struct w
     struct print quoted;
     print_start(&quoted, buffer, sizeof buffer);
     print_clean(&quoted, word.text, word.length, WORD_MOST);
-    sink_format(request->out, "error: %s '%s'%s\n", text, print_string(&quoted), rest);
+    if (word.length == 0)
+        sink_format(request->out, "error: %s%s\n", text, rest);
+    else
+        sink_format(request->out, "error: %s '%s'%s\n", text, print_string(&quoted), rest);
     return error;
 }
 

@@ -18,9 +18,10 @@ static void deleter_print(struct print *out, const struct cell_event *died);
 
 bool debug_headline(struct print *out, const struct guard_report *report)
 {
-    const struct cell *cell = report->cell;
+    static const struct cell unknown;
+    const struct cell *cell = report->cell == NULL ? &unknown : report->cell;
     const void *address = (const void *)report->address;
-    const void *block = cell == NULL ? address : (const void *)cell->start;
+    const void *block = report->cell == NULL ? address : (const void *)cell->start;
     if (!config.debug)
         return false;
     switch (report->error) {
@@ -34,7 +35,7 @@ bool debug_headline(struct print *out, const struct guard_report *report)
                      "memoir: memory allocation bug: object at %p has been already "
                      "deallocated",
                      address);
-        if (cell != NULL)
+        if (report->cell != NULL)
             print_format(out, " (it was allocated with %s)", report_family(cell->family, false));
         else
             print_text(out, "; or else a word before the object has been corrupted (memory "

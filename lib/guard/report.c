@@ -323,6 +323,7 @@ static void headline(struct print *out, const struct guard_report *report)
     const char *access = report->wrote > 0 ? "write" : report->wrote == 0 ? "read" : "access";
     size_t size = cell == NULL ? 0 : cell->size;
     uintptr_t start = cell == NULL ? 0 : cell->start, end = start + size;
+    uint8_t family = cell == NULL ? 0 : cell->family;
     switch (report->error) {
     case GUARD_OVERFLOW:
         print_format(out, "memoir: guard: overflow: %s at %p, %zu bytes behind the end", access,
@@ -360,8 +361,7 @@ static void headline(struct print *out, const struct guard_report *report)
         return;
     case GUARD_MIXED:
         print_format(out, "memoir: guard: %s of %p, which was allocated with %s; it is the start",
-                     report_family(report->family, true), address,
-                     report_family(cell->family, false));
+                     report_family(report->family, true), address, report_family(family, false));
         break;
     case GUARD_SIZE:
         print_format(out,

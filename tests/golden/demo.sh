@@ -19,6 +19,10 @@ shown '^ *session_begin '
 shown '^     *[0-9.]* MiB  cache_find .*bounded$'
 shown '^✗ leaks '
 shown '^definitely lost: .* in 1 place '
+shown '^    the largest of 2 processes, .*ended by signal 9'
+shown '^    #0  order_bill  .*demo_orders.c:[0-9]*$'
+shown '^    #0  order_close  .*demo_orders.c:[0-9]*$'
+grep -q ' 0x[0-9a-f]*  /\|^Killed$\|^Segmentation fault' said && fail "addresses without names, or the shell's words: $(cat said)"
 shown '^ *[0-9.]*MB .*cache_find$' # of the dump while it ran
 grep -q session_begin build/bench/report.html || fail "no page"
 grep -q '<svg' build/bench/flame.svg && grep -q session_begin build/bench/flame.svg || fail "no flame graph"
@@ -26,8 +30,8 @@ grep '^[$] .*/memoir ' said >commands
 shown '^    most CPU time  *[0-9.]* m*s .* [a-z_]*'
 shown '^ *self .* total  *allocated  *samples  function$'
 shown '^  *[0-9.]* m*s  *[0-9.]* % .* demo  [0-9]*$'
-grep -q 'CPU time' build/bench/cpu.svg || fail "no flame graph of time"
-[ "$(wc -l <commands)" -eq 14 ] || fail "commands: $(cat commands)"
+grep -q 'CPU time.* in [0-9]* samples' build/bench/cpu.svg || fail "no flame graph of time"
+[ "$(wc -l <commands)" -eq 16 ] || fail "commands: $(cat commands)"
 sed -n 's/^[$] //; / leaks [^0-9]\| time \| list \| check /p' commands >again
 while read -r line; do
     sh -c "$line" >out 2>&1

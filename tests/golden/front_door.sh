@@ -21,6 +21,11 @@ said 0 '^  ./dev test --quick ' test --help
 said 0 'N passed, N failed' test -h
 said 0 '^  ./dev build .PRESET' build --help
 said 0 '^  ./dev install ' install --help
+said 0 'bench/run --help' bench --help
+said 0 'tests/soak/run .--short' soak -h
+said 0 'tests/fuzz/run .-k' fuzz --help
+said 2 "demo does not take 'twice'" demo twice
+said 2 "no verb 'dmeo'; did you mean:  ./dev demo" dmeo --help
 said 2 "no verb 'tset'; did you mean:  ./dev test" tset
 said 2 "no verb 'insatll'; did you mean:  ./dev install" insatll
 said 2 "no verb 'xyzzy'" xyzzy

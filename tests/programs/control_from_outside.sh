@@ -199,6 +199,12 @@ ctl dump --format jemalloc "$place/b.heap" && grep -q '^heap_v2/' "$place/b.heap
 expect 2 "$MEMOIR_TOOL" ctl "$pid" dump "$place/a.svg" 2>"$place/answer"
 grep -q "memoir export $pid -o $place/a.svg" "$place/answer" || fail "a.svg: $(cat "$place/answer")"
 [ ! -e "$place/a.svg" ] || fail "a.svg was made"
+ctl dump "$place/a.xyz"
+grep -q "a.xyz: in memoir's format; .pb.gz and .heap choose another" "$place/answer" || fail "a.xyz: $(cat "$place/answer")"
+ctl dump "$place/plain"
+[ ! -s "$place/answer" ] || fail "a name without an ending: $(cat "$place/answer")"
+expect 4 "$MEMOIR_TOOL" ctl "$pid" mark 2>"$place/answer"
+grep -q "mark: write mark NAME" "$place/answer" || fail "mark: $(cat "$place/answer")"
 
 # --json: the same facts
 for words in show stats "dump $place/j.memoir" 'rate 16K' version 'mark here'; do

@@ -84,4 +84,8 @@ rm -f ./*.json
 [ $? -eq 7 ] || fail "memoir run changed the exit status"
 says 2 '^    #0  own_handler  .*guarded_blocks.c:[0-9]*$'
 [ -f memoir-guard-*-1.json ] || fail "memoir run did not keep the report"
+mkdir kept
+"$MEMOIR_TOOL" run --guard --output kept/run.memoir ./blocks own_handler >out 2>said
+grep -q '^  kept as kept/memoir-guard-[0-9]*-1.json$' said && [ -f kept/memoir-guard-*-1.json ] ||
+    fail "the report is not beside the recording: $(cat said)"
 finish

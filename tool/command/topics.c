@@ -63,6 +63,14 @@ void topic_formats(void)
         terminal_row(stdout, writers[i]->ending, writers[i]->brief, ENDING_WIDTH);
 }
 
+static void metric_print(const struct metric *metric)
+{
+    char text[128];
+    snprintf(text, sizeof text, metric->recorder ? "%s (%s)" : "%s", metric->brief,
+             metric->recorder);
+    terminal_row(stdout, metric->word, text, WORD_WIDTH);
+}
+
 void topic_metrics(void)
 {
     terminal_fold(stdout,
@@ -78,7 +86,7 @@ void topic_metrics(void)
                   0);
     printf("\n");
     for (size_t i = 0; i < metrics_count; i++)
-        terminal_row(stdout, metrics[i].word, metrics[i].brief, WORD_WIDTH);
+        metric_print(&metrics[i]);
     printf("\n");
     terminal_fold(stdout,
                   "Totals of a recording are exact, even of a sampled one: the allocator "

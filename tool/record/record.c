@@ -3,11 +3,9 @@
  * See tool/record/record.h. A recording goes through three hands: run makes its folder, the library
  * fills it, and run, or recover after it, keeps one file of it and says what was found. A file is
  * copied to its place before its folder goes, so that a kill at any point leaves one of the two.
- * Names tell the program, the time of its end, its pid and its peak.
  */
 #include "tool/record/record.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -23,6 +21,7 @@
 #include "base/print.h"
 #include "tool/process/process.h"
 #include "tool/record/guard_report.h"
+#include "tool/record/record_name.h"
 #include "tool/record/summary.h"
 #include "tool/terminal/terminal.h"
 
@@ -44,11 +43,13 @@ static void end_print(FILE *out, int status);
 static void record_keep(struct record *record);
 static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
-static void file_keep(const struct record *record, const struct summary *summary, const char *name,
-                      char *path, size_t size);
+static void file_keep(const struct record *record, const struct child *child,
+                      const struct summary *summary, const char *name, char *path, size_t size);
 static size_t others_keep(const struct record *record);
 static void reports_print(const struct record *record);
 static void file_print(const struct record *record, const char *path, size_t others);
+static const char *path_from_here(const char *path);
+static int folder_beside(const struct record *record);
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
 {
@@ -266,7 +267,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     bool there =
         !record->about.format[0] || dump_find(record, summary_pid(summary), name, sizeof name);
     if (there)
-        file_keep(record, summary, name, path, sizeof path);
+        file_keep(record, child, summary, name, path, sizeof path);
     snprintf(kept, PATH_MAX, "%.*s", PATH_MAX - 1, path);
     size_t others = others_keep(record);
     reports_print(record);
@@ -282,24 +283,25 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     return lost;
 }
 
-/* Shows the reports about guarded blocks, and keeps their files here. */
+/* Shows the reports about guarded blocks, and keeps their files where the recording is kept. */
 static void reports_print(const struct record *record)
 {
     struct dirent *entry;
     DIR *listing = opendir(record->about.folder);
     while (listing && (entry = readdir(listing))) {
-        char from[2 * PATH_MAX], to[NAME_MAX + 32];
+        char from[2 * PATH_MAX], to[2 * PATH_MAX];
         struct error error = {0};
         const char *end = strrchr(entry->d_name, '.');
         if (strncmp(entry->d_name, guard_name, strlen(guard_name)) != 0 || !end ||
             strcmp(end, ".json") != 0)
             continue;
         snprintf(from, sizeof from, "%s/%s", record->about.folder, entry->d_name);
-        snprintf(to, sizeof to, "memoir-%s", entry->d_name);
+        snprintf(to, sizeof to, "%.*s/memoir-%s", folder_beside(record), record->about.folder,
+                 entry->d_name);
         if (!record->silent && !guard_report_print(from, stderr, false, &error))
             terminal_warn("%s", error.text);
         if (rename(from, to) == 0 && !record->silent)
-            fprintf(stderr, "  kept as %s\n", to);
+            fprintf(stderr, "  kept as %s\n", path_from_here(to));
     }
     if (listing)
         closedir(listing);
@@ -449,55 +451,6 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
     return found;
 }
 
-/* "1.3G": a size for the name of a file. */
-static const char *size_short(char text[16], uint64_t bytes)
-{
-    static const char units[] = "BKMGT";
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1000 && unit < sizeof units - 2; unit++)
-        value /= 1024;
-    snprintf(text, 16, unit == 0 || value >= 10 ? "%.0f%c" : "%.1f%c", value, units[unit]);
-    return text;
-}
-
-/* The name of a process's program, from its command line, in letters that any file may have. An
- * argument with spaces is in quotes: a path, or what setproctitle made, "nginx: worker process". */
-static const char *program_of(const struct summary *summary, char *text, size_t size)
-{
-    const char *command = summary_command(summary);
-    bool quoted = command[0] == '\'';
-    command += quoted;
-    size_t length = strcspn(command, " "), from = 0;
-    bool titled = length > 1 && command[length - 1] == ':';
-    length = titled ? length - 1 : quoted ? strcspn(command, "'") : length;
-    for (size_t i = 0; i + 1 < length; i++)
-        from = command[i] == '/' ? i + 1 : from;
-    snprintf(text, size, "%.*s", (int)(length - from), command + from);
-    for (char *at = text; *at; at++)
-        if (!isalnum((unsigned char)*at) && !strchr("._+-", *at))
-            *at = '_';
-    return text[0] ? text : "process";
-}
-
-/* A name that tells what it is, in `folder`. Its time is when the recording `from` ended. */
-static void file_name(const char *program, const struct summary *summary, const char *from,
-                      const char *folder, const char *suffix, char *path, size_t size)
-{
-    char date[32] = "", peak[16];
-    struct stat ended;
-    struct tm now;
-    time_t seconds = stat(from, &ended) == 0 ? ended.st_mtim.tv_sec : time(NULL);
-    if (localtime_r(&seconds, &now))
-        strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
-    bool known = summary_counted(summary) || summary_peak(summary) > 0 ||
-                 summary_rate(summary) <= 0; /* or no sample tells */
-    bool slash = folder[0] && folder[strlen(folder) - 1] == '/';
-    snprintf(path, size, "%s%s%s-%s-%ld%s%s%s", folder, slash ? "" : "/", program, date,
-             (long)summary_pid(summary), known ? "-peak" : "",
-             known ? size_short(peak, summary_peak(summary)) : "", suffix);
-}
-
 /* The bytes of one file into another that is there. */
 static bool file_copy(const char *from, const char *to)
 {
@@ -516,27 +469,28 @@ static bool file_copy(const char *from, const char *to)
 }
 
 /* Moves the file to its place: as --output says, else below a name of ours beside the folder. */
-static void file_keep(const struct record *record, const struct summary *summary, const char *name,
-                      char *path, size_t size)
+static void file_keep(const struct record *record, const struct child *child,
+                      const struct summary *summary, const char *name, char *path, size_t size)
 {
     const char *suffix =
         record->about.format[0] ? strstr(name, ".pb.gz") ? ".pb.gz" : ".heap" : ".memoir";
     enum place place = record->about.wanted[0] ? place_of(record) : PLACE_FOLDER;
-    char from[2 * PATH_MAX], beside[PATH_MAX], program[NAME_MAX / 2];
+    char from[2 * PATH_MAX], beside[PATH_MAX], other[NAME_MAX / 2];
+    /* As the user typed it, unless this is the recording of a process that it started. */
+    const char *program = !record->about.wanted[0] && summary_pid(summary) == child->pid
+                              ? record->about.program
+                              : record_name_program(summary, other, sizeof other);
     snprintf(from, sizeof from, "%s/%s", record->about.folder, name);
-    snprintf(beside, sizeof beside, "%s", record->about.folder);
-    *strrchr(beside, '/') = '\0';
-    if (place == PLACE_FOLDER && record->about.wanted[0])
-        file_name(program_of(summary, program, sizeof program), summary, from, record->about.wanted,
-                  suffix, path, size);
-    else if (place == PLACE_FOLDER)
-        file_name(record->about.program, summary, from, beside, suffix, path, size);
+    snprintf(beside, sizeof beside, "%.*s", folder_beside(record), record->about.folder);
+    if (place == PLACE_FOLDER)
+        record_name(program, summary, from, record->about.wanted[0] ? record->about.wanted : beside,
+                    suffix, path, size);
     else
         snprintf(path, size, "%s", record->about.wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
     terminal_warn("%s can't be made: %s", path, strerror(errno));
-    file_name(record->about.program, summary, from, beside, suffix, path, size);
+    record_name(program, summary, from, beside, suffix, path, size);
     if (rename(from, path) != 0)
         path[0] = '\0';
 }
@@ -555,8 +509,8 @@ static size_t others_keep(const struct record *record)
         struct summary *summary = entry->d_name[0] == '.' ? NULL : summary_read(from);
         if (!summary)
             continue;
-        file_name(program_of(summary, program, sizeof program), summary, from, record->about.wanted,
-                  ".memoir", path, sizeof path);
+        record_name(record_name_program(summary, program, sizeof program), summary, from,
+                    record->about.wanted, ".memoir", path, sizeof path);
         count += rename(from, path) == 0;
         summary_free(summary);
     }
@@ -567,14 +521,14 @@ static size_t others_keep(const struct record *record)
 
 static void file_print(const struct record *record, const char *path, size_t others)
 {
-    char here[PATH_MAX], size[32];
+    char size[32];
     struct stat found = {0};
     struct print print;
     print_start(&print, size, sizeof size);
     print_size(&print, stat(path, &found) == 0 ? (uint64_t)found.st_size : 0);
-    size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-    bool inside = length > 0 && strncmp(path, here, length) == 0 && path[length] == '/';
-    fprintf(stderr, "\n    %s   %s\n", inside ? path + length + 1 : path, print_string(&print));
+    const char *shown = path_from_here(path);
+    bool inside = shown != path;
+    fprintf(stderr, "\n    %s   %s\n", shown, print_string(&print));
     if (others > 0)
         fprintf(stderr, "    and %zu more files there, of the other processes\n", others);
     if (!record->about.wanted[0] && !inside)
@@ -585,4 +539,19 @@ static void file_print(const struct record *record, const char *path, size_t oth
                           ? "memoir top      memoir top --metric cpu      memoir top -o flame.svg "
                             "--metric cpu"
                           : "memoir top      memoir leaks      memoir time");
+}
+
+/* The part of `path` behind the current folder; all of it if it lies elsewhere. */
+static const char *path_from_here(const char *path)
+{
+    char here[PATH_MAX];
+    size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+    bool inside = length > 0 && strncmp(path, here, length) == 0 && path[length] == '/';
+    return inside ? path + length + 1 : path;
+}
+
+/* How much of the folder's name is that of the folder around it. */
+static int folder_beside(const struct record *record)
+{
+    return (int)(strrchr(record->about.folder, '/') - record->about.folder);
 }

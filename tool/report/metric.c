@@ -9,18 +9,21 @@
 
 /* Those of memory first. */
 const struct metric metrics[] = {
-    {"live", {TYPE_INUSE_SPACE, TYPE_SPACE}, "bytes not yet freed"},
-    {"objects", {TYPE_INUSE_OBJECTS, TYPE_OBJECTS}, "blocks not yet freed"},
-    {"peak", {TYPE_PEAK_SPACE}, "bytes live at the peak"},
-    {"alloc", {TYPE_ALLOC_SPACE}, "bytes allocated in all"},
-    {"count", {TYPE_ALLOC_OBJECTS, TYPE_OBJECTS}, "number of allocations, including each realloc"},
-    {"requested", {TYPE_INUSE_REQUESTED}, "requested bytes not yet freed"},
-    {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond"},
-    {"lost", {TYPE_LOST_SPACE}, "bytes that nothing points to any more (memoir run --leaks)"},
-    {"pinned", {TYPE_PINNED_SPACE}, "memory that live blocks keep in use (memoir frag)"},
-    {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "CPU time"},
-    {"wall", {TYPE_WALL}, "time that passed, waiting included"},
-    {"wait", {TYPE_DELAY}, "time spent waiting for locks"},
+    {"live", {TYPE_INUSE_SPACE, TYPE_SPACE}, "bytes not yet freed", NULL},
+    {"objects", {TYPE_INUSE_OBJECTS, TYPE_OBJECTS}, "blocks not yet freed", NULL},
+    {"peak", {TYPE_PEAK_SPACE}, "bytes live at the peak", NULL},
+    {"alloc", {TYPE_ALLOC_SPACE}, "bytes allocated in all", NULL},
+    {"count",
+     {TYPE_ALLOC_OBJECTS, TYPE_OBJECTS},
+     "number of allocations, including each realloc",
+     NULL},
+    {"requested", {TYPE_INUSE_REQUESTED}, "requested bytes not yet freed", NULL},
+    {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond", NULL},
+    {"lost", {TYPE_LOST_SPACE}, "bytes that nothing points to any more", "memoir run --leaks"},
+    {"pinned", {TYPE_PINNED_SPACE}, "memory that live blocks keep in use (memoir frag)", NULL},
+    {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "CPU time", "memoir run --cpu"},
+    {"wall", {TYPE_WALL}, "time that passed, waiting included", "memoir run --wall"},
+    {"wait", {TYPE_DELAY}, "time spent waiting for locks", NULL},
 };
 const size_t metrics_count = COUNT_OF(metrics);
 
@@ -62,4 +65,12 @@ const char *metric_nearest(const struct profile *profile, const char *word)
         }
     }
     return best;
+}
+
+const char *metric_recorder(const char *word)
+{
+    for (size_t i = 0; i < metrics_count; i++)
+        if (strcmp(metrics[i].word, word) == 0)
+            return metrics[i].recorder;
+    return NULL;
 }

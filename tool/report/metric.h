@@ -9,6 +9,7 @@ struct metric {
     const char *word;
     const char *names[3]; /* as pprof has them, the first that is there; NULL: no more */
     const char *brief;
+    const char *recorder; /* the command that records it; NULL: every recording has it */
 };
 extern const struct metric metrics[];
 extern const size_t metrics_count;
@@ -19,5 +20,7 @@ bool metric_find(const struct profile *profile, const char *word, unsigned *type
 bool metric_is_memory(const char *word);
 /* The nearest of the words that this profile has a column for; NULL: none is near. */
 const char *metric_nearest(const struct profile *profile, const char *word);
+/* The command that records this metric; NULL: every recording has it, or it is no metric. */
+const char *metric_recorder(const char *word);
 
 #endif

@@ -153,7 +153,7 @@ static void by_length(struct print *out)
     print_text(out, line);
     uint64_t sum = 0, sum_clean = 0;
     for (unsigned i = 1; i < COUNT_OF(lengths.spans); i++) {
-        if (lengths.spans[i] == 0 && i <= LENGTH_MOST)
+        if (i <= LENGTH_MOST && lengths.spans[i] == 0)
             continue;
         sum += lengths.dirty[i] + lengths.clean[i];
         sum_clean += lengths.clean[i];

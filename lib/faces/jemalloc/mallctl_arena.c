@@ -33,7 +33,7 @@ int serve_arenas_create(const struct request *request, const struct node *node)
     (void)node;
     struct extent_hooks *hooks = NULL;
     bool came;
-    int wrong = request_take(request, &hooks, sizeof hooks, &came);
+    int wrong = request_take(request, &hooks, sizeof(void *), &came);
     if (!room_for_number(request) || wrong)
         return EINVAL;
     struct arena *arena = arena_create(hooks);
@@ -212,7 +212,7 @@ int serve_arena_hooks(const struct request *request, const struct node *node)
     struct arena *arena = arena_used(request->numbers[0]);
     struct extent_hooks *hooks = NULL;
     bool came;
-    int wrong = request_take(request, &hooks, sizeof hooks, &came);
+    int wrong = request_take(request, &hooks, sizeof(void *), &came);
     if (arena == NULL || wrong)
         return arena == NULL ? EFAULT : wrong;
     struct extent_hooks *before = load_acquire(&arena->hooks);
@@ -220,7 +220,7 @@ int serve_arena_hooks(const struct request *request, const struct node *node)
         return EFAULT;
     if (came && arena->owner != NULL)
         arena_set_hooks(arena, hooks);
-    return request_give(request, &before, sizeof before);
+    return request_give(request, &before, sizeof(void *));
 }
 
 static ssize_t delay_ms(void)

@@ -148,7 +148,8 @@ static void flame_head(struct flame *flame)
     fprintf(file, " \xc2\xb7 %s%s", style_value(value, (double)sum->value, view->unit),
             flame->tree.compared ? " now" : "");
     if (!flame->tree.compared && sum->objects > 0)
-        fprintf(file, " in %s objects", style_value(value, (double)sum->objects, "count"));
+        fprintf(file, " in %s %s", style_value(value, (double)sum->objects, "count"),
+                table_objects(view));
     if (flame->options.reversed)
         fputs(" \xc2\xb7 merged from the leaf", file);
     fputs("</text></g>\n", file);
