@@ -32,7 +32,8 @@ static inline uint64_t bytes_fixed(struct bytes *bytes, size_t size)
     return value;
 }
 
-static inline uint64_t bytes_uleb(struct bytes *bytes)
+/* `negative`: it may be. */
+static inline uint64_t bytes_leb(struct bytes *bytes, bool negative)
 {
     uint64_t value = 0, byte;
     unsigned shift = 0;
@@ -42,22 +43,19 @@ static inline uint64_t bytes_uleb(struct bytes *bytes)
             value |= (byte & 127) << shift;
         shift += 7;
     } while (byte & 128);
+    if (negative && shift < 64 && (byte & 64))
+        value |= ~(uint64_t)0 << shift;
     return value;
+}
+
+static inline uint64_t bytes_uleb(struct bytes *bytes)
+{
+    return bytes_leb(bytes, false);
 }
 
 static inline int64_t bytes_sleb(struct bytes *bytes)
 {
-    uint64_t value = 0, byte;
-    unsigned shift = 0;
-    do {
-        byte = bytes_fixed(bytes, 1);
-        if (shift < 64)
-            value |= (byte & 127) << shift;
-        shift += 7;
-    } while (byte & 128);
-    if (shift < 64 && (byte & 64))
-        value |= ~(uint64_t)0 << shift;
-    return (int64_t)value;
+    return (int64_t)bytes_leb(bytes, true);
 }
 
 static inline int64_t bytes_signed(const uint8_t *at, size_t size)

@@ -474,18 +474,20 @@ void os_signals_release(const struct os_signals *before)
     os_signals_set(before->mask, NULL);
 }
 
-static void write_all(int fd, const char *at, size_t size)
+int os_write_whole(int fd, const void *buffer, size_t size)
 {
+    const char *at = buffer;
     unsigned tries = 0;
     while (size > 0) {
         ssize_t wrote = os_write(fd, at, size);
         if (os_again(wrote, &tries))
             continue;
         if (wrote <= 0)
-            return;
+            return wrote == 0 ? EIO : (int)-wrote;
         at += wrote;
         size -= (size_t)wrote;
     }
+    return 0;
 }
 
 /* Other signals are not blocked: a write to a full pipe may take long. */
@@ -495,7 +497,7 @@ void os_write_all(int fd, const void *buffer, size_t size)
     struct os_signals before = {0, 0};
     call3(SYS_rt_sigpending, (long)&before.pending, sizeof before.pending, 0);
     arch_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&ours, (long)&before.mask, sizeof ours, 0, 0);
-    write_all(fd, buffer, size);
+    os_write_whole(fd, buffer, size);
     os_signals_release(&before);
 }
 

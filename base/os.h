@@ -142,8 +142,10 @@ int os_memory_file(const char *title);
 /* A second descriptor for the same file with a high number, as programs expect the low ones; the
  * same descriptor if that fails. */
 int os_duplicate(int fd);
-/* Writes everything or gives up. Continues after short writes and EINTR. A closed pipe and the
- * limit on the size of files do not end the program: SIGPIPE and SIGXFSZ are dropped. */
+/* Writes everything, or gives up: 0 or an errno. Continues after short writes and EINTR. */
+int os_write_whole(int fd, const void *buffer, size_t size);
+/* The same, where a closed pipe and the limit on the size of files do not end the program: SIGPIPE
+ * and SIGXFSZ are dropped. */
 void os_write_all(int fd, const void *buffer, size_t size);
 
 /* The machine's name, at most `size` - 1 bytes of it, or "". */

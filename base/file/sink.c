@@ -35,27 +35,12 @@ static void start(struct sink *sink, char *buffer, size_t size)
     sink->fd = -1;
 }
 
-static int write_fd(int fd, const char *at, size_t length)
-{
-    unsigned tries = 0;
-    while (length > 0) {
-        ssize_t wrote = os_write(fd, at, length);
-        if (os_again(wrote, &tries))
-            continue;
-        if (wrote <= 0)
-            return wrote == 0 ? EIO : (int)-wrote;
-        at += wrote;
-        length -= (size_t)wrote;
-    }
-    return 0;
-}
-
 static void out(struct sink *sink, const void *bytes, size_t length)
 {
     if (sink->error != 0 || length == 0)
         return;
     sink->error = sink->write != NULL ? sink->write(sink->context, bytes, length)
-                                      : write_fd(sink->fd, bytes, length);
+                                      : os_write_whole(sink->fd, bytes, length);
 }
 
 void sink_bytes(struct sink *sink, const void *bytes, size_t length)

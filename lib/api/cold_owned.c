@@ -20,31 +20,6 @@ static void tell_counts(struct front *front, unsigned class);
 static void end_all(struct owner *owner, struct heap *heap, const struct caller *caller);
 static void end_span(struct span *span, struct heap *heap, const struct caller *caller);
 
-void *cold_owned_take(struct owner *owner, size_t size, size_t align, const struct caller *caller,
-                      bool *zero)
-{
-    *zero = false;
-    if (owner->lend != NULL && !young.lending && lock_held == 0)
-        return cold_lent_take(owner, size, align, zero);
-    if (unlikely(!cold_begin(caller)))
-        return lock_held != 0 ? emergency_take(size, align) : NULL;
-    void *block = cold_owned_inside(owner, size, align, &(struct origin){caller, 0, false}, zero);
-    if (unlikely(block == NULL) && !cold_has_source())
-        block = elsewhere_take(size, align, zero);
-    cold_end();
-    if (unlikely(block == NULL) && cold_has_source())
-        return cold_source_grow(size, align)
-                   ? cold_owned_take(owner, size, align, caller, zero)
-                   : cold_lent_take(cold_source.lender, size, align, zero);
-    if (unlikely(block == NULL)) {
-        triggers_failure();
-    } else if (unlikely(load_relaxed(&hooks_any))) {
-        filling_begin(block, false, zero);
-        hooks_call_new(block, size);
-    }
-    return block;
-}
-
 void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const struct origin *origin,
                         bool *zero)
 {

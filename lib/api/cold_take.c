@@ -183,6 +183,36 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }
 
+/* From an owner, or from the heap if that is NULL. Inlined: a call more would be on the way of every
+ * sample. */
+INLINE void *take_from(struct owner *owner, size_t size, size_t align, const struct origin *origin,
+                       bool *zero)
+{
+    void *block;
+    for (;;) {
+        if (unlikely(!cold_begin(origin->caller)))
+            return lock_held != 0 ? emergency_take(size, align) : NULL;
+        block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
+                                        : take_inside(size, align, origin, zero);
+        if (unlikely(block == NULL) && owner == NULL && cells_yield())
+            block = take_inside(size, align, origin, zero);
+        if (unlikely(block == NULL) && !cold_has_source())
+            block = elsewhere_take(size, align, zero);
+        cold_end();
+        if (likely(block != NULL) || !cold_has_source())
+            break;
+        if (!cold_source_grow(size, align))
+            return cold_lent_take(cold_source.lender, size, align, zero);
+    }
+    if (unlikely(block == NULL)) {
+        triggers_failure();
+    } else if (unlikely(load_relaxed(&hooks_any))) {
+        filling_begin(block, origin->clear, zero);
+        hooks_call_new(block, size);
+    }
+    return block;
+}
+
 void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     *zero = false;
@@ -193,26 +223,16 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
         else if (lock_held == 0)
             return cold_lent_take(owner, size, align, zero);
     }
-    if (unlikely(!cold_begin(origin->caller)))
-        return lock_held != 0 ? emergency_take(size, align) : NULL;
-    void *block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
-                                          : take_inside(size, align, origin, zero);
-    if (unlikely(block == NULL) && owner == NULL && cells_yield())
-        block = take_inside(size, align, origin, zero);
-    if (unlikely(block == NULL) && !cold_has_source())
-        block = elsewhere_take(size, align, zero);
-    cold_end();
-    if (unlikely(block == NULL) && cold_has_source())
-        return cold_source_grow(size, align)
-                   ? cold_take(size, align, origin, zero)
-                   : cold_lent_take(cold_source.lender, size, align, zero);
-    if (unlikely(block == NULL)) {
-        triggers_failure();
-    } else if (unlikely(load_relaxed(&hooks_any))) {
-        filling_begin(block, origin->clear, zero);
-        hooks_call_new(block, size);
-    }
-    return block;
+    return take_from(owner, size, align, origin, zero);
+}
+
+void *cold_owned_take(struct owner *owner, size_t size, size_t align, const struct caller *caller,
+                      bool *zero)
+{
+    *zero = false;
+    if (owner->lend != NULL && !young.lending && lock_held == 0)
+        return cold_lent_take(owner, size, align, zero);
+    return take_from(owner, size, align, &(struct origin){caller, 0, false}, zero);
 }
 
 void *cold_malloc(size_t size, const struct caller *caller)

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 
 #include "base/compiler.h"
+#include "base/file/deleted.h"
 #include "base/file/gzip.h"
 #include "base/file/maps.h"
 #include "base/file/proto.h"
@@ -221,13 +222,10 @@ static void send_threads(struct writer *writer)
 
 static void send_mapping(struct writer *writer, const struct map *map, uint64_t id)
 {
-    static const char deleted[] = " (deleted)";
     struct proto *message = &writer->message;
     uint8_t build[MAPS_ID_MOST];
     char hex[2 * MAPS_ID_MOST];
-    size_t length = strlen(map->path), tail = sizeof deleted - 1;
-    if (length > tail && memcmp(map->path + length - tail, deleted, tail) == 0)
-        length -= tail;
+    size_t length = deleted_cut(map->path, strlen(map->path));
     unsigned bytes = maps_build_id(&scratch.maps, map, build);
     for (unsigned i = 0; i < 2 * bytes; i++)
         hex[i] = "0123456789abcdef"[build[i / 2] >> (i % 2 == 0 ? 4 : 0) & 15];

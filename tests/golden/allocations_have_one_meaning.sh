@@ -4,15 +4,11 @@
 # 100 mallocs and 10,000 reallocs, most of which leave their block where it is, are 10,100
 # allocations: in the summary of a run, in report, top, threads, time and check, text and JSON, by
 # site, in exports, and at any rate of samples. As heaptrack and DHAT count them, where there are any.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-export MEMOIR_TOOL="${MEMOIR_TOOL:-$root/build/memoir}"
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD
-export LC_ALL=C.UTF-8 TERM=dumb
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 
 cat >grow.c <<'END'
 #include <stdlib.h>
@@ -32,7 +28,7 @@ int main(void)
 END
 ${CC:-cc} -g -O1 -fno-builtin grow.c -o grow
 for rate in 0 512K; do
-    "$MEMOIR_TOOL" run --rate $rate --lib "$lib" --output $rate.memoir ./grow 2>$rate.txt
+    "$MEMOIR_TOOL" run --rate $rate --lib "$MEMOIR_LIB" --output $rate.memoir ./grow 2>$rate.txt
 done
 if valgrind --version >/dev/null 2>&1; then
     valgrind --tool=dhat --dhat-out-file=dhat.json ./grow >/dev/null 2>&1

@@ -5,19 +5,12 @@
 # that valgrind wrote of a program with code inlined from other files, static functions of one name
 # in two files and several events; and in those that `memoir export` writes, of a program with
 # recursion as well, where every function must agree to the byte.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-export MEMOIR_TOOL="${MEMOIR_TOOL:-$root/build/memoir}"
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-if ! valgrind --version >/dev/null 2>&1 || ! command -v callgrind_annotate >/dev/null; then
-    echo "no valgrind, no callgrind_annotate"
-    exit 77
-fi
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD
-export LC_ALL=C.UTF-8 TERM=dumb
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
+need valgrind callgrind_annotate
 
 cat >inline.h <<'END'
 static inline int twist(int x)
@@ -133,7 +126,7 @@ int main()
 }
 END
 ${CXX:-c++} -g -O1 keeps.cc -o keeps
-"$MEMOIR_TOOL" run --exact --lib "$lib" --output keeps.memoir ./keeps 2>run.log
+"$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --output keeps.memoir ./keeps 2>run.log
 
 python3 - <<'END'
 import csv, io, os, re, subprocess

@@ -4,15 +4,11 @@
 # memoir check of a sampled recording: totals are decided by what the allocator counted, to the last
 # byte; a part that samples can't decide is a warning with exit status 0, and 1 with --strict; a
 # pattern that fits no stack is an error, one that fits and has nothing live is not.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-tool=${MEMOIR_TOOL:-$root/build/memoir}
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD GITHUB_STEP_SUMMARY
-export LC_ALL=C.UTF-8 TERM=dumb
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 
 cat >parts.c <<'END'
 #include <stdlib.h>
@@ -48,8 +44,8 @@ int main(void)
 }
 END
 ${CC:-cc} -g -O1 -fno-builtin parts.c -o parts
-"$tool" run --rate 512K --lib "$lib" --output sampled.memoir ./parts 2>run.log
-"$tool" run --exact --lib "$lib" --output exact.memoir ./parts 2>run.log
+"$MEMOIR_TOOL" run --rate 512K --lib "$MEMOIR_LIB" --output sampled.memoir ./parts 2>run.log
+"$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --output exact.memoir ./parts 2>run.log
 
 fail() {
     echo "FAIL: $*"
@@ -61,7 +57,7 @@ expects() {
     wanted=$1
     shift
     status=0
-    "$tool" check "$@" >out 2>err || status=$?
+    "$MEMOIR_TOOL" check "$@" >out 2>err || status=$?
     [ "$status" -eq "$wanted" ] || fail "check $*: exit $status, not $wanted"
 }
 says() {
@@ -70,7 +66,7 @@ says() {
 
 # Totals: the allocator's own, exact at any rate of samples.
 field() {
-    "$tool" report "$1" --json | sed -n "s/^  \"$2\": \([0-9]*\),\{0,1\}\$/\1/p"
+    "$MEMOIR_TOOL" report "$1" --json | sed -n "s/^  \"$2\": \([0-9]*\),\{0,1\}\$/\1/p"
 }
 live=$(field sampled.memoir live_bytes)
 blocks=$(field sampled.memoir allocations)
@@ -103,9 +99,9 @@ grep -q 'failures="1" skipped="0"' junit.xml && grep -q '<failure' junit.xml || 
 echo 'passes 1600K' >gone
 expects 0 sampled.memoir --budget gone --strict
 echo 'passes 0' >gone
-"$tool" check sampled.memoir --budget gone --json >out
+"$MEMOIR_TOOL" check sampled.memoir --budget gone --json >out
 grep -q '"pass": true' out && grep -q '"verdict": "inconclusive"' out || fail "JSON"
-"$tool" check sampled.memoir --budget gone --json --strict >out && fail "JSON: exit 0"
+"$MEMOIR_TOOL" check sampled.memoir --budget gone --json --strict >out && fail "JSON: exit 0"
 grep -q '"pass": false' out && grep -q '"strict": true' out || fail "JSON of --strict"
 expects 1 sampled.memoir --budget gone --strict --github
 says '^::error'

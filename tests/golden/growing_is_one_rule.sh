@@ -4,15 +4,11 @@
 # What `memoir report` calls growing, `memoir leaks` and the page of `memoir export` call so as well,
 # and nothing else: a steady leak, one on top of much that stays, memory that comes and goes, that
 # came once, and that moved from one caller of a function to another.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-tool=${MEMOIR_TOOL:-$root/build/memoir}
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD
-export LC_ALL=C.UTF-8 TERM=dumb
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 
 cat >shapes.c <<'END'
 #include <stdlib.h>
@@ -72,11 +68,11 @@ int main(void)
 }
 END
 ${CC:-cc} -g -O1 shapes.c -o shapes
-"$tool" run --exact --every 100ms --lib "$lib" --output run.memoir ./shapes 2>run.log
-"$tool" report run.memoir --rows 0 >report.txt
-"$tool" report run.memoir --rows 0 --json >report.json
-"$tool" leaks run.memoir --rows 0 --json >leaks.json || [ $? -eq 1 ]
-"$tool" export run.memoir -o page.html
+"$MEMOIR_TOOL" run --exact --every 100ms --lib "$MEMOIR_LIB" --output run.memoir ./shapes 2>run.log
+"$MEMOIR_TOOL" report run.memoir --rows 0 >report.txt
+"$MEMOIR_TOOL" report run.memoir --rows 0 --json >report.json
+"$MEMOIR_TOOL" leaks run.memoir --rows 0 --json >leaks.json || [ $? -eq 1 ]
+"$MEMOIR_TOOL" export run.memoir -o page.html
 python3 - <<'END'
 import json, re
 report, leaks = json.load(open("report.json")), json.load(open("leaks.json"))
@@ -103,8 +99,8 @@ assert sum('class="course"' in row for row in page.split("<tr>")) >= 4
 END
 
 # What was not sampled is no site: it does not grow.
-"$tool" run --rate 1G --every 100ms --lib "$lib" --output rough.memoir ./shapes 2>run.log
-"$tool" report rough.memoir --rows 0 >report.txt
+"$MEMOIR_TOOL" run --rate 1G --every 100ms --lib "$MEMOIR_LIB" --output rough.memoir ./shapes 2>run.log
+"$MEMOIR_TOOL" report rough.memoir --rows 0 >report.txt
 grep -q '\[not sampled\]' report.txt || { cat report.txt; exit 1; }
 if grep '\[not sampled\].*growing' report.txt; then
     exit 1

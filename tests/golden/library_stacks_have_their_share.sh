@@ -5,15 +5,11 @@
 # `memoir top` and `memoir traces` show each way with its own part of the memory, not one of them
 # with all of it. A budget counts only the part that went through the library it names. -v changes no
 # number of the JSON of top.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-export MEMOIR_TOOL="${MEMOIR_TOOL:-$root/build/memoir}"
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD
-export LC_ALL=C.UTF-8 TERM=dumb
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 
 cat >ways.c <<'END'
 #define _GNU_SOURCE
@@ -42,7 +38,7 @@ int main(void)
 }
 END
 ${CC:-cc} -g -O1 -fno-builtin ways.c -o ways
-"$MEMOIR_TOOL" run --exact --lib "$lib" --output ways.memoir ./ways 2>run.log
+"$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --output ways.memoir ./ways 2>run.log
 python3 - <<'END'
 import json, os, re, subprocess
 

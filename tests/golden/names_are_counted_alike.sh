@@ -4,15 +4,11 @@
 # How much of a profile has names is one number: in the heads of top, traces and tree, in the JSON of
 # each report, on the page, and in what doctor and symbols say. A stripped library, whose static
 # functions have only the name of the nearest exported one, makes the guesses that are no names.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-export MEMOIR_TOOL="${MEMOIR_TOOL:-$root/build/memoir}"
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD
-export LC_ALL=C.UTF-8 TERM=dumb XDG_CACHE_HOME="$scratch/cache"
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 
 cat >part.c <<'END'
 #include <stdlib.h>
@@ -49,7 +45,7 @@ END
 ${CC:-cc} -O1 -fPIC -shared -fno-toplevel-reorder part.c -o libpart.so
 strip libpart.so
 ${CC:-cc} -g -O1 main.c -L. -lpart -Wl,-rpath,"$PWD" -o program
-"$MEMOIR_TOOL" run --exact --lib "$lib" --output run.memoir ./program 2>run.log
+"$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --output run.memoir ./program 2>run.log
 "$MEMOIR_TOOL" export run.memoir -o page.html 2>run.log
 python3 - <<'END'
 import json, os, re, subprocess

@@ -10,6 +10,8 @@ memoir() { "$MEMOIR_TOOL" "$@"; }
 echo 'int main(void) { return 0; }' >idle.c
 build idle.c -o idle
 memoir run --lib "$MEMOIR_LIB" -q -o idle.memoir ./idle || fail "run"
+memoir run --lib "$MEMOIR_LIB" -o other.memoir ./idle 2>said
+grep -q '^    peak 0 B ' said || fail "a summary of nothing: $(cat said)"
 for verb in report top tree traces peak leaks churn sizes threads; do
     expect 0 memoir $verb idle.memoir >said 2>errors
     grep -q 'idle.memoir has no samples; memoir doctor idle.memoir ' errors || fail "$verb: $(cat errors)"

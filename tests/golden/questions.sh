@@ -6,17 +6,12 @@
 # two versions of a small program that leaks, every block recorded. questions.txt has the commands
 # (behind "$ ") and what they answer; questions.sh --write writes it anew. What depends on the
 # clock is not compared: of churn and time only what does not.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-tool=${MEMOIR_TOOL:-$root/build/memoir}
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 expected=$root/tests/golden/questions.txt
-cc=${CC:-cc}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD NO_COLOR CLICOLOR_FORCE GITHUB_STEP_SUMMARY
-export LC_ALL=C.UTF-8 TERM=dumb XDG_CACHE_HOME="$scratch/cache"
 
 mkdir v1 v2 dir
 cat >v1/leaky.c <<'END'
@@ -61,13 +56,13 @@ sed -e 's/^static int kept;/&\nstatic int shadows;/' -e 's/leak_buffer(1000)/lea
     -e 's/malloc(300000)/malloc(10)/' -e 's/^int main/__attribute__((noinline)) static void shadow(void)\n{\n    if (shadows++ < 100)\n        keep[kept++] = malloc(2000);\n}\n&/' \
     -e 's/^        cache(i);/&\n        shadow();/' v1/leaky.c >v2/leaky.c
 for v in v1 v2; do
-    (cd $v && $cc -g -O1 -ffile-prefix-map="$PWD"=src leaky.c -o leaky)
-    "$tool" run --exact --lib "$lib" --output $v.memoir ./$v/leaky 2>run.log || {
+    (cd $v && $CC -g -O1 -ffile-prefix-map="$PWD"=src leaky.c -o leaky)
+    "$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --output $v.memoir ./$v/leaky 2>run.log || {
         cat run.log
         exit 1
     }
 done
-"$tool" run --exact --every 200ms --lib "$lib" --output long.memoir ./v1/leaky 1000 2>run.log
+"$MEMOIR_TOOL" run --exact --every 200ms --lib "$MEMOIR_LIB" --output long.memoir ./v1/leaky 1000 2>run.log
 cp v1.memoir dir/a.memoir
 cp v2.memoir dir/b.memoir
 touch -d '2020-01-01' dir/a.memoir
@@ -75,7 +70,7 @@ printf '# places\n*leaky.c 2M\nhandle 1M\n^cache$ 1000 allocs\n' >budget
 printf 'a 1\nb two\n' >broken
 
 memoir() {
-    "$tool" "$@"
+    "$MEMOIR_TOOL" "$@"
 }
 
 while IFS= read -r line; do

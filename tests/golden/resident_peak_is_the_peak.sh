@@ -5,15 +5,11 @@
 # `memoir run`, the report and its JSON name is that of the peak, and the same in all. A capture
 # without that number (of an older library, and too short for a series) gives none, rather than what
 # the heap had at the end. `memoir top PID` says when most of the memory is not from malloc.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-export MEMOIR_TOOL="${MEMOIR_TOOL:-$root/build/memoir}"
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD
-export LC_ALL=C.UTF-8 TERM=dumb
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 
 cat >touch.c <<'END'
 #include <stdlib.h>
@@ -27,7 +23,7 @@ int main(void)
 }
 END
 ${CC:-cc} -O1 -fno-builtin touch.c -o touch
-"$MEMOIR_TOOL" run --lib "$lib" --output touch.memoir ./touch 2>run.txt
+"$MEMOIR_TOOL" run --lib "$MEMOIR_LIB" --output touch.memoir ./touch 2>run.txt
 "$MEMOIR_TOOL" report touch.memoir >report.txt 2>/dev/null
 python3 - <<'END'
 import json, os, re, struct, subprocess, zlib
@@ -81,7 +77,7 @@ int main(void)
 END
 ${CC:-cc} -O1 -fno-builtin pool.c -o pool
 mkfifo hold said
-LD_PRELOAD=$lib ./pool <hold >said &
+LD_PRELOAD=$MEMOIR_LIB ./pool <hold >said &
 exec 3>hold
 read -r word <said
 [ "$word" = ready ]

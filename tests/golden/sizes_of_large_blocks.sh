@@ -5,15 +5,11 @@
 # `memoir sizes` have a row for them, with the whole of the memory in all rows together. In a
 # capture, in pprof's format, by the library and by export, in heaptrack's, and by the mean of a stack
 # in the text formats of jemalloc and gperftools.
-set -eu
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-export MEMOIR_TOOL="${MEMOIR_TOOL:-$root/build/memoir}"
-lib=${MEMOIR_LIB:-$root/build/libmemoir.so}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-unset MEMOIR LD_PRELOAD
-export LC_ALL=C.UTF-8 TERM=dumb
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+settle
+set -e
+export MEMOIR_TOOL TERM=dumb
 
 cat >large.c <<'END'
 #include <stdlib.h>
@@ -49,9 +45,9 @@ int main(void)
 }
 END
 ${CC:-cc} -g -O1 large.c -o large
-"$MEMOIR_TOOL" run --exact --lib "$lib" --output large.memoir ./large 2>run.log
+"$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --output large.memoir ./large 2>run.log
 for format in pprof jemalloc gperftools; do
-    "$MEMOIR_TOOL" run --exact --lib "$lib" --format $format --output lib.$format ./large 2>run.log
+    "$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --format $format --output lib.$format ./large 2>run.log
 done
 "$MEMOIR_TOOL" export large.memoir -o exported.pb.gz 2>run.log
 "$MEMOIR_TOOL" export large.memoir --format heaptrack -o large.heaptrack 2>run.log

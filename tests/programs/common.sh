@@ -4,12 +4,15 @@
 # away.
 #   build FLAGS... SOURCE -o NAME   compiles like the C tests do
 #   preload COMMAND...              runs it with the library under test
+#   launch COMMAND...               starts it, waits until it prints "ready"; $pid, $place/out and $place/errors
 #   expect CODE COMMAND...          runs it and complains unless it exits with CODE
 #   open_place                      lets other users enter $place; call it before anything is in there
 #   quiet FILE                      complains if FILE holds a line of ours
 #   settle                          goes to $place, where no setting of the user's reaches the command
 #   serve                           starts server.py, which writes its port to `port`; then it is $at
 #   browse TEXT                     runs drive.py with browser.py; TEXT: what does not work if it fails
+#   cxx_named LIBRARY SOURCE -o NAME   compiles C++ and links it with our library of that name
+#   answers NAME COMMAND...         runs it; its output is in NAME, and no line of it says NO
 #   fail TEXT                       complains; the script goes on and `finish` exits with 1
 set -u
 root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")" && pwd)}
@@ -19,7 +22,8 @@ done
 : "${MEMOIR_LIB:=$root/build/libmemoir.so}" "${MEMOIR_STATIC:=$root/build/libmemoir.a}"
 : "${MEMOIR_TOOL:=$root/build/memoir}" "${CC:=cc}" "${CXX:=c++}"
 place=$(mktemp -d) || exit 2
-trap 'rm -rf "$place"' EXIT
+running='' # processes that end with the script
+trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
 trap 'exit 2' INT TERM
 unset MEMOIR
 mode=${MEMOIR_TEST_OPTIONS-} # what the campaign wants MEMOIR to be wherever the library is in
@@ -63,8 +67,35 @@ build() {
     }
 }
 
+cxx_named() { # LIBRARY FLAGS... SOURCE -o NAME
+    names=$(dirname "$MEMOIR_LIB")/compat library=$1
+    shift
+    "$CXX" -I"$root/include/memoir/compat" -fno-builtin "$@" -pthread -L"$names" -l"$library" -Wl,-rpath,"$names" ||
+        fail "it does not link with our library $library: $*"
+}
+
+answers() { # NAME COMMAND...
+    name=$1
+    shift
+    "$@" >"$name" 2>errors || fail "$name: exit code $?: $(tail -n 3 errors) $(tail -n 1 "$name")"
+    [ -s "$name" ] || fail "$name: nothing was printed"
+    ! grep NO "$name" || fail "$name: $(grep NO "$name")"
+}
+
 preload() {
     MEMOIR=${MEMOIR-$mode} LD_PRELOAD=$MEMOIR_LIB "$@"
+}
+
+launch() { # COMMAND...
+    : >"$place/out"
+    "$@" >"$place/out" 2>"$place/errors" &
+    pid=$!
+    running="$running $pid"
+    for _ in $(seq 100); do
+        grep -q ready "$place/out" && return
+        sleep 0.1
+    done
+    fail "not ready: $*"
 }
 
 expect() { # CODE COMMAND...
@@ -98,13 +129,12 @@ real_programs() { # OPTIONS NAME...
 settle() {
     cd "$place" || exit 2
     export LC_ALL=C.UTF-8 XDG_CACHE_HOME="$place/cache"
-    unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER MEMOIR_PAGER LESS
+    unset NO_COLOR CLICOLOR_FORCE MEMOIR LD_PRELOAD PAGER MEMOIR_PAGER LESS GITHUB_STEP_SUMMARY
 }
 
 serve() { # it ends with the script
     python3 server.py 2>server.err &
-    server=$!
-    trap 'kill "$server"; rm -rf "$place"' EXIT
+    running="$running $!"
     for _ in $(seq 100); do
         [ -e port ] && break
         sleep 0.1

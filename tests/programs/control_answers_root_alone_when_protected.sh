@@ -8,7 +8,6 @@ need python3 setpriv
 [ "$(id -u)" -eq 0 ] || skip "it takes root to have several users"
 user=54322
 rm -rf "/tmp/memoir-$user" "/dev/shm/memoir-$user" "/var/tmp/memoir-$user"
-running=''
 trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place" "/tmp/memoir-$user"' EXIT
 open_place
 build "$root/tests/programs/control_target.c" -o "$place/target"
@@ -21,16 +20,8 @@ chown $user "$place/theirs"
 as_user="setpriv --reuid=$user --regid=$user --clear-groups"
 raw() { CLIENT_USER=$user python3 "$place/control_client.py" "$@" 2>&1 | head -n 1; } # the status
 
-with() { # COMMAND...: starts it under the library, waits for its "ready"; $pid
-    : >"$place/out"
-    LD_PRELOAD=$place/libmemoir.so "$@" >"$place/out" 2>"$place/errors" &
-    pid=$!
-    running="$running $pid"
-    for _ in $(seq 100); do
-        grep -q ready "$place/out" && return
-        sleep 0.1
-    done
-    fail "not ready: $*: $(cat "$place/out" "$place/errors")"
+with() { # COMMAND...: launches it under the library
+    launch env LD_PRELOAD="$place/libmemoir.so" "$@"
 }
 
 stop() {

@@ -9,22 +9,8 @@ target=$place/target
 build "$root/tests/programs/control_target.c" -o "$target"
 build -static "$root/tests/programs/control_target.c" "$MEMOIR_STATIC" -o "$place/static"
 client=$root/tests/programs/control_client.py
-running=''
-trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
 
-launch() { # COMMAND...: starts it, waits for its "ready"; $pid
-    : >"$place/out"
-    "$@" >"$place/out" 2>"$place/errors" &
-    pid=$!
-    running="$running $pid"
-    for _ in $(seq 100); do
-        grep -q ready "$place/out" && return
-        sleep 0.1
-    done
-    fail "not ready: $*"
-}
-
-with() { # COMMAND...: the same under the library
+with() { # COMMAND...: launches it under the library
     launch env LD_PRELOAD="$MEMOIR_LIB" "$@"
 }
 

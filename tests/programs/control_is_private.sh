@@ -9,19 +9,9 @@ open_place
 target=$place/target
 build "$root/tests/programs/control_target.c" -o "$target"
 client=$root/tests/programs/control_client.py
-running=''
-trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
 
-with() { # COMMAND...: starts it under the library, waits for its "ready"; $pid
-    : >"$place/out"
-    LD_PRELOAD=$MEMOIR_LIB "$@" >"$place/out" 2>"$place/errors" &
-    pid=$!
-    running="$running $pid"
-    for _ in $(seq 100); do
-        grep -q ready "$place/out" && return
-        sleep 0.1
-    done
-    fail "not ready: $*"
+with() { # COMMAND...: launches it under the library
+    launch env LD_PRELOAD="$MEMOIR_LIB" "$@"
 }
 
 alive() { # NAME

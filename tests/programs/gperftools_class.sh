@@ -6,23 +6,12 @@
 . "$(dirname "$0")/common.sh"
 cd "$place" || exit 2
 headers=$root/include/memoir/compat
-names=$(dirname "$MEMOIR_LIB")/compat
 own=
 for library in /usr/lib/*/libtcmalloc.so.4; do [ ! -e "$library" ] || own=$library; done
 export TCMALLOC_SAMPLE_PARAMETER=4096
 
-answers() { # NAME COMMAND...
-    name=$1
-    shift
-    "$@" >"$name" 2>errors || fail "$name: exit code $?: $(cat errors) $(tail -n 1 "$name")"
-    [ -s "$name" ] || fail "$name: nothing was printed"
-    ! grep NO "$name" || fail "$name: $(grep NO "$name")"
-}
-
-"$CXX" -I"$headers" -fno-builtin "$root/tests/programs/gperftools_class.cc" -o ours -L"$names" -ltcmalloc \
-    -Wl,-rpath,"$names" || fail "it does not link with our library"
-"$CXX" -no-pie -fno-pie -I"$headers" -fno-builtin "$root/tests/programs/gperftools_class.cc" -o fixed -L"$names" \
-    -ltcmalloc -Wl,-rpath,"$names" || fail "a fixed program does not link with our library"
+cxx_named tcmalloc "$root/tests/programs/gperftools_class.cc" -o ours
+cxx_named tcmalloc -no-pie -fno-pie "$root/tests/programs/gperftools_class.cc" -o fixed
 answers linked ./ours
 answers copied ./fixed
 if [ -n "$own" ]; then

@@ -49,23 +49,11 @@ chmod 755 "$place/libmemoir.so"
 build "$place/target.c" -o "$place/target"
 build -static "$place/target.c" "$MEMOIR_STATIC" -o "$place/static"
 cd "$place/here" || exit 2
-running=''
 trap 'for p in $running; do kill -9 "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
-ctl() { "$MEMOIR_TOOL" ctl "$pid" "$@" >"$place/said" 2>"$place/errors"; }
+ctl() { "$MEMOIR_TOOL" ctl "$pid" "$@" >"$place/said" 2>"$place/wrong"; }
 said() { # PATTERN
-    cat "$place/said" "$place/errors" | grep -Eq -- "$1" ||
-        fail "$what: no line '$1' in: $(cat "$place/said" "$place/errors")"
-}
-launch() { # COMMAND...
-    : >"$place/out"
-    "$@" >"$place/out" 2>"$place/program" &
-    pid=$!
-    running="$running $pid"
-    for _ in $(seq 100); do
-        grep -q ready "$place/out" && return
-        sleep 0.1
-    done
-    fail "not ready: $*"
+    cat "$place/said" "$place/wrong" | grep -Eq -- "$1" ||
+        fail "$what: no line '$1' in: $(cat "$place/said" "$place/wrong")"
 }
 descriptors() {
     for fd in /proc/"$pid"/fd/*; do
@@ -73,7 +61,7 @@ descriptors() {
     done
 }
 readable() { # FILE
-    "$MEMOIR_TOOL" top "$1" 2>"$place/errors" | grep -q ' keep ' || fail "$what: $1: $(cat "$place/errors")"
+    "$MEMOIR_TOOL" top "$1" 2>"$place/wrong" | grep -q ' keep ' || fail "$what: $1: $(cat "$place/wrong")"
 }
 
 for program in target static; do
@@ -116,7 +104,7 @@ for program in target static; do
     kill -9 "$pid"
     wait "$pid" 2>/dev/null
     readable killed.memoir
-    quiet "$place/program"
+    quiet "$place/errors"
     rm -f ./*.memoir
 done
 
@@ -129,12 +117,12 @@ expect 0 ctl record stop
 sleep 1
 [ "$(find . -type f)" = ./run.memoir ] || fail "$what: $(find . -type f)"
 readable run.memoir
-quiet "$place/program"
+quiet "$place/errors"
 kill "$pid"
 rm -f ./*.memoir
 
 what='memoir run'
-"$MEMOIR_TOOL" run --rate 4K "$place/target" >"$place/out" 2>"$place/program" &
+"$MEMOIR_TOOL" run --rate 4K "$place/target" >"$place/out" 2>"$place/errors" &
 run=$!
 running="$running $run"
 pid=

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file/crc.h"
+#include "base/file/deleted.h"
 #include "tool/symbol/debuginfod.h"
 #include "tool/symbol/elf/elf.h"
 #include "tool/symbol/module.h"
@@ -308,16 +309,11 @@ static bool id_is_one(const char *id)
 
 static void search_start(struct search *search)
 {
-    static const char deleted[] = " (deleted)";
     const struct symbol_options *options = search->options;
-    size_t length = strlen(search->module->path), count = 0;
-    if (length > sizeof deleted && length < sizeof search->path) {
-        const char *tail = search->module->path + length - (sizeof deleted - 1);
-        if (strcmp(tail, deleted) == 0)
-            length -= sizeof deleted - 1;
-    }
+    const char *path = search->module->path;
+    size_t length = deleted_cut(path, strlen(path)), count = 0;
     if (length < sizeof search->path)
-        memcpy(search->path, search->module->path, length);
+        memcpy(search->path, path, length);
     if (options->pid > 0)
         snprintf(search->root, sizeof search->root, "/proc/%lld/root", (long long)options->pid);
     if (options->sysroot)

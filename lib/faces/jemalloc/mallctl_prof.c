@@ -17,6 +17,7 @@
 #include "lib/heap/observer.h"
 
 static void wants_profile(const char *call);
+static int path_take(const struct request *request, const char *call, const char **path);
 
 int serve_prof_active(const struct request *request, const struct node *node)
 {
@@ -100,14 +101,21 @@ int serve_prof_thread_name(const struct request *request, const struct node *nod
 int serve_prof_dump(const struct request *request, const struct node *node)
 {
     (void)node;
-    const char *path = NULL;
+    const char *path;
+    int wrong = path_take(request, "mallctl(\"prof.dump\")", &path);
+    return wrong ? wrong : jemalloc_dump(path) == 0 ? 0 : EFAULT;
+}
+
+/* The path that is written, NULL if none is. */
+static int path_take(const struct request *request, const char *call, const char **path)
+{
     bool came;
+    *path = NULL;
     int refused = request_write_only(request);
-    int wrong = refused ? refused : request_take(request, &path, sizeof path, &came);
-    if (wrong)
-        return wrong;
-    wants_profile("mallctl(\"prof.dump\")");
-    return jemalloc_dump(path) == 0 ? 0 : EFAULT;
+    int wrong = refused ? refused : request_take(request, path, sizeof *path, &came);
+    if (!wrong)
+        wants_profile(call);
+    return wrong;
 }
 
 int serve_prof_gdump(const struct request *request, const struct node *node)
@@ -165,14 +173,9 @@ int serve_prof_lg_sample(const struct request *request, const struct node *node)
 int serve_prof_log_start(const struct request *request, const struct node *node)
 {
     (void)node;
-    const char *path = NULL;
-    bool came;
-    int refused = request_write_only(request);
-    int wrong = refused ? refused : request_take(request, &path, sizeof path, &came);
-    if (wrong)
-        return wrong;
-    wants_profile("mallctl(\"prof.log_start\")");
-    return jemalloc_log_start(path) ? 0 : EFAULT;
+    const char *path;
+    int wrong = path_take(request, "mallctl(\"prof.log_start\")", &path);
+    return wrong ? wrong : jemalloc_log_start(path) ? 0 : EFAULT;
 }
 
 int serve_prof_log_stop(const struct request *request, const struct node *node)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file/deleted.h"
 #include "tool/compat/go/go.h"
 #include "tool/memory/memory.h"
 #include "tool/process/process.h"
@@ -199,7 +200,6 @@ static int64_t whole(double number)
 static void read_maps(struct profile *profile)
 {
     enum { USUAL_START = 0x400000 };
-    static const char deleted[] = " (deleted)";
     struct profile_mapping *mappings = profile->mappings.items;
     const struct profile_location *locations = profile->locations.items;
     if (profile->traits & TRAIT_PPROF)
@@ -213,14 +213,7 @@ static void read_maps(struct profile *profile)
     }
     for (uint32_t i = 1; i < profile->mappings.count; i++) {
         const char *path = profile_text(profile, mappings[i].path);
-        size_t length = strlen(path), tail = sizeof deleted - 1;
-        if (length <= tail || strcmp(path + length - tail, deleted) != 0)
-            continue;
-        char *bare = strndup(path, length - tail);
-        if (!bare)
-            compat_out_of_memory();
-        mappings[i].path = profile_string_of(profile, bare);
-        free(bare);
+        mappings[i].path = profile_string(profile, path, deleted_cut(path, strlen(path)));
     }
 }
 

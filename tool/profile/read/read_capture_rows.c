@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/file/deleted.h"
 #include "tool/memory/memory.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
@@ -245,17 +246,14 @@ static void take_maps(void *context)
 
 static void take_map(void *context, const struct capture_map *map)
 {
-    static const char deleted[] = " (deleted)";
     struct taking *taking = context;
     struct profile *profile = taking->profile;
-    size_t length = map->path.length, tail = sizeof deleted - 1;
     if (map->flags & MAP_GONE)
         take_gone(taking, map);
     if (!(map->flags & MAP_EXECUTABLE))
         return;
-    if (length > tail && memcmp(map->path.bytes + length - tail, deleted, tail) == 0)
-        length -= tail;
-    uint32_t path = profile_string(profile, map->path.bytes, length);
+    uint32_t path =
+        profile_string(profile, map->path.bytes, deleted_cut(map->path.bytes, map->path.length));
     uint32_t build_id = hex_string(profile, map->build_id);
     bool fresh;
     struct key key = {{map->start, map->end ^ map->offset << 1, (uint64_t)path << 32 | build_id}};

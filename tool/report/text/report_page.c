@@ -316,7 +316,7 @@ static bool total_print(const struct profile *profile, const struct style *style
     char size[32];
     int64_t max = profile->exact_alloc_bytes, unseen = 3 * profile->period;
     bool known =
-        profile->counted || profile->period <= 0 || max < 0 || (value > 0 && value / 2 <= max);
+        profile->counted || profile->period <= 0 || max <= 0 || (value > 0 && value / 2 <= max);
     if (!known && value == 0 && unseen < max)
         max = unseen;
     fprintf(style->out, "%s%s", known ? "" : "below ",
