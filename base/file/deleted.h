@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths of mapped files as the kernel writes them: those of files that are gone end in " (deleted)". */
+/* Paths of mapped files as the kernel writes them: of a file that is gone they end in " (deleted)".
+ */
 #ifndef FILE_DELETED_H
 #define FILE_DELETED_H
 

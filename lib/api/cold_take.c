@@ -183,8 +183,7 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }
 
-/* From an owner, or from the heap if that is NULL. Inlined: a call more would be on the way of every
- * sample. */
+/* From an owner, or from the heap if that is NULL. Inlined: every sample comes this way. */
 INLINE void *take_from(struct owner *owner, size_t size, size_t align, const struct origin *origin,
                        bool *zero)
 {

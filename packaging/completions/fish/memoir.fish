@@ -186,7 +186,7 @@ complete -c memoir -n '__fish_seen_subcommand_from cpu' -l duration -d 'how long
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l wall -d 'all time, waiting included, instead of CPU time'
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rate-hz -d 'samples for each second, 1 to 10000' -x
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l output -d 'the file (-o), which must not exist yet' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rows -d 'show so many functions (-n)' -x
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rows -d 'functions in the list (-n)' -x
 complete -c memoir -n '__fish_seen_subcommand_from stats' -l json -d 'as JSON, schema memoir.stats/1'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, also ask processes of other users (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
