@@ -131,8 +131,18 @@ struct recorder_cpu {
     uint64_t since_ms; /* which was then; 0: it does not run */
     uint64_t lost, stackless, uncovered;
     uint64_t user_ns, system_ns; /* CPU time of the process while it was on */
-    uint32_t rate, clock;
+    uint32_t rate;
+    uint16_t clock, source; /* 1: the wall's; enum recorder_cpu_source */
 };
+
+/* What rang for its samples. */
+enum recorder_cpu_source { RECORDER_BY_TIMERS, RECORDER_BY_EVENTS, RECORDER_BY_BOTH };
+static inline const char *recorder_cpu_source(unsigned source)
+{
+    return source == RECORDER_BY_EVENTS ? "perf events"
+           : source == RECORDER_BY_BOTH ? "perf events for user time, thread timers for the rest"
+                                        : "thread timers";
+}
 
 /* While counts move from one site to another, both are kept here as they were. */
 struct recorder_fold {

@@ -207,6 +207,14 @@ uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others)
     return weight + (bonus == 0 ? 1 : bonus);
 }
 
+uint64_t clocks_passed_ns(struct task *task)
+{
+    uint64_t now_ns = os_clock_ns(OS_CLOCK_SELF);
+    uint64_t ns = unheard(task, now_ns > task->from_ns ? now_ns - task->from_ns : 0);
+    task->told_ns += ns;
+    return ns;
+}
+
 void clocks_scout(bool on)
 {
     if (scout >= 0)

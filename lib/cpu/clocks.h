@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/watch/watch.h"
+
 /* From now on clocks ring so often and send this signal. `wall`: they count all time. */
 void clocks_open(unsigned rate, int signal, bool wall);
 void clocks_set_rate(unsigned rate);
@@ -33,6 +35,9 @@ void clocks_renew(uint32_t number);
 /* In the handler: how many periods the signal stands for, `overrun` more than one expiration;
  * *for_others: for those of ended threads, too. */
 uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others);
+/* In the handler: what expirations stand for that the thread's clock has passed since the last that
+ * was told of; for rings of another kind, which swallow each other. */
+uint64_t clocks_passed_ns(struct task *task);
 /* What ended threads have left so far, and no thread that lives stands for. The caller counts it,
  * or gives it back. */
 uint64_t clocks_left_take(void);

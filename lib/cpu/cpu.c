@@ -20,6 +20,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/cpu/clocks.h"
 #include "lib/cpu/ends.h"
+#include "lib/cpu/events.h"
 #include "lib/cpu/wall.h"
 
 enum {
@@ -47,8 +48,9 @@ static void task_joined(uint32_t number);
 static void task_found(uint32_t number);
 static void task_ended(uint32_t number);
 
-static const struct tasks_scan first_scan = {task_joined, task_ended};
-static const struct tasks_scan later_scan = {task_found, task_ended};
+static const struct tasks_scan first_scan = {task_joined, task_ended, events_arm};
+static const struct tasks_scan later_scan = {task_found, task_ended, events_arm};
+static const struct tasks_scan events_scan = {NULL, NULL, events_arm};
 
 /* No handler of the program's runs on top: it might jump out. */
 static bool cpu_lock(struct os_signals *before)
@@ -102,6 +104,7 @@ static void task_ended(uint32_t number)
 {
     struct task *task = tasks_at(number);
     wall_end(number);
+    events_disarm(task);
     samples_spread(number, clocks_disarm(number, true));
     ends_add(task);
     bool kept = task->samples != 0;
@@ -124,7 +127,8 @@ static void about_copy(void)
     bool runs = load_relaxed(&cpu_running);
     struct os_usage now = runs ? os_usage() : used_since;
     store_relaxed(&to->rate, rate_now);
-    store_relaxed(&to->clock, wall_now);
+    store_relaxed(&to->clock, (uint16_t)wall_now);
+    store_relaxed(&to->source, (uint16_t)events_source());
     store_relaxed(&to->on_ns, on_ns);
     store_relaxed(&to->since_ms, runs ? on_since_ns / 1000000 : 0);
     store_relaxed(&to->user_ns, used.user_ns + now.user_ns - used_since.user_ns);
@@ -162,6 +166,7 @@ static int begin_locked(const struct cpu_wish *wish)
         samples_forget(); /* of the other clock */
     wall_now = wish->wall;
     clocks_open(rate_now, signal_now, wall_now);
+    events_open(signal_now);
     samples_reserve();
     if (first_ms == 0)
         course_begin(first_ms = os_now_ms());
@@ -187,8 +192,10 @@ static void end_locked(void)
     interrupt_expect(false);
     clocks_scout(false);
     for (uint32_t number = 1; number < tasks_count(); number++)
-        if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
+        if (load_acquire(&tasks_at(number)->state) == TASK_LIVES) {
+            events_disarm(tasks_at(number));
             clocks_disarm(number, false);
+        }
     struct os_usage now = os_usage();
     used.user_ns += now.user_ns - used_since.user_ns;
     used.system_ns += now.system_ns - used_since.system_ns;
@@ -201,9 +208,12 @@ static void rate_change_locked(unsigned rate)
 {
     rate_now = rate < CPU_RATE_MAX ? rate : CPU_RATE_MAX;
     clocks_set_rate(rate_now);
+    events_open(signal_now);
     for (uint32_t number = 1; number < tasks_count(); number++)
-        if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
+        if (load_acquire(&tasks_at(number)->state) == TASK_LIVES) {
+            events_disarm(tasks_at(number));
             clocks_renew(number);
+        }
     about_copy();
 }
 
@@ -331,12 +341,36 @@ static bool is_wanted(void)
     return choose(filter_argument) != 0;
 }
 
+/* Which thread's clock it is; of an event the kernel tells only that it rang in this thread. */
+static uint32_t value_of(const siginfo_t *info)
+{
+    return info->si_code == SI_TIMER ? (uint32_t)(uintptr_t)info->si_value.sival_ptr
+                                     : tasks_self_search(os_tid_asked());
+}
+
+/* What a ring of the thread's own clock stands for. */
+static uint64_t rung_ns(uint32_t number, const siginfo_t *info, bool *for_others)
+{
+    struct task *task = tasks_at(number);
+    uint64_t ns;
+    *for_others = false;
+    if (info->si_code != SI_TIMER)
+        return events_ring(task);
+    if (events_timer(task, &ns))
+        return ns;
+    if (events_missing(task))
+        tasks_scan_start(&events_scan);
+    return clocks_weight(number, info->si_overrun, for_others) * task->period_ns;
+}
+
 /* In any thread, at any moment, with all signals blocked. */
 static void on_interrupt(const void *about, void *context)
 {
     const siginfo_t *info = about;
-    uint32_t value = (uint32_t)(uintptr_t)info->si_value.sival_ptr, number = value & ~CLOCKS_WALL;
-    if (!load_acquire(&cpu_running) || number >= tasks_count())
+    if (!load_acquire(&cpu_running))
+        return;
+    uint32_t value = value_of(info), number = value & ~CLOCKS_WALL;
+    if (number >= tasks_count())
         return;
     if (number == TASK_NONE) {
         look_around();
@@ -351,10 +385,10 @@ static void on_interrupt(const void *about, void *context)
         return;
     }
     bool for_others;
-    uint64_t weight = clocks_weight(number, info->si_overrun, &for_others);
-    if (is_wanted()) {
-        samples_take(number, weight, for_others, context);
-        course_add(task, weight * task->period_ns);
+    uint64_t ns = rung_ns(number, info, &for_others);
+    if (ns != 0 && is_wanted()) {
+        samples_take(number, ns, for_others, context);
+        course_add(task, ns);
     }
 }
 
@@ -367,7 +401,7 @@ void cpu_about(struct cpu_about *about)
         .runs = runs,
         .rate = cpu_rate(),
         .wall = wall_now,
-        .source = "thread timers",
+        .source = recorder_cpu_source(events_source()),
         .first_ms = first_ms,
         .on_ns = on_ns + (runs ? os_now_ns() - on_since_ns : 0),
         .user_ns = used.user_ns + (runs ? now.user_ns - used_since.user_ns : 0),
@@ -418,8 +452,10 @@ void cpu_forked(uint32_t parent_id)
     lock_break(&lock, parent_id);
     tasks_forked(parent_id);
     samples_forked();
-    for (uint32_t number = 1; number < tasks_count(); number++)
+    for (uint32_t number = 1; number < tasks_count(); number++) {
         tasks_at(number)->timer = tasks_at(number)->wall_timer = -1;
+        events_forget(tasks_at(number));
+    }
     clocks_forked();
     ended = 0;
     on_ns = 0;

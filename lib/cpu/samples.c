@@ -182,14 +182,14 @@ void samples_add(uint32_t id, uint32_t number, uint64_t samples, uint64_t ns)
     }
 }
 
-void samples_take(uint32_t number, uint64_t weight, bool for_others, const void *context)
+void samples_take(uint32_t number, uint64_t ns, bool for_others, const void *context)
 {
     uint32_t id = samples_find(number, context);
     if (id == 0) {
-        samples_lost(weight);
+        samples_lost(ns / tasks_at(number)->period_ns);
         return;
     }
-    samples_add(id, number, 1, weight * tasks_at(number)->period_ns);
+    samples_add(id, number, 1, ns);
     if (for_others) {
         uint32_t at = __atomic_fetch_add(&others_count, 1, __ATOMIC_RELAXED) % OTHERS;
         store_release(&others[at], (uint32_t)((struct row *)table_at(&rows, id))->entry.a);

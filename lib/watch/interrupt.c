@@ -150,6 +150,13 @@ static bool is_marked(const siginfo_t *info)
     return (uintptr_t)info->si_value.sival_ptr >> 32 == INTERRUPT_MARK;
 }
 
+static int event_signal;
+
+void interrupt_expect_events(int signal)
+{
+    store_relaxed(&event_signal, signal);
+}
+
 /* The low half of the address of the struct: the stack pointer tells the other half. */
 static __thread uint32_t waiting;
 static bool frequent;
@@ -230,7 +237,8 @@ void interrupt_wait_end(struct interrupt_wait *wait)
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     enum interrupt kind = INTERRUPTS;
-    if (info->si_code == SI_TIMER && is_marked(info))
+    if ((info->si_code == SI_TIMER && is_marked(info)) ||
+        (info->si_code == POLL_IN && signal == load_relaxed(&event_signal)))
         kind = INTERRUPT_CPU;
     else if (info->si_code == SI_QUEUE && is_marked(info))
         kind = INTERRUPT_STOP;

@@ -74,6 +74,9 @@ void interrupt_wait_end(struct interrupt_wait *wait);
  * come. */
 bool interrupt_wait_anew(struct interrupt_wait *wait);
 
+/* From now on a signal of this number that tells of a descriptor is a clock's (os_event_make). */
+void interrupt_expect_events(int signal);
+
 /* The value that the timer of a clock, or a call of ours, sends: a number (of a task, of a place),
  * and what tells it from others. */
 enum { INTERRUPT_MARK = 0x6d656d32 };

@@ -122,6 +122,15 @@ uint32_t tasks_self(pid_t tid)
     return number != TASK_NONE && is_row_of(number, (uint32_t)tid) ? number : TASK_NONE;
 }
 
+uint32_t tasks_self_search(pid_t tid)
+{
+    uint32_t number = tasks_self(tid), end = tasks_count();
+    for (uint32_t i = 1; i < end && number == TASK_NONE; i++)
+        if (is_row_of(i, (uint32_t)tid))
+            store_release(recent_of((uint32_t)tid), number = i);
+    return number;
+}
+
 bool tasks_has_self(void)
 {
     return tasks_count() > 1 && tasks_self((pid_t)lock_self()) != TASK_NONE;
@@ -225,8 +234,11 @@ static void scan(void)
 static void scan_run(void)
 {
     os_thread_rename("memoir");
-    os_thread_own_files();
-    scan();
+    bool own = os_thread_own_files();
+    if (scan_calls.joined != NULL)
+        scan();
+    if (own && scan_calls.after != NULL)
+        scan_calls.after();
     store_release(&scanning, IDLE);
     os_wake(&scanning, 1);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/os_timer.h"
 #include "lib/watch/own_stack.h"
 
 enum { TASK_NONE = 0, TASK_NAME_SIZE = 16, TASK_COURSE = 64 };
@@ -44,6 +45,15 @@ struct task {
     uint64_t used_ns;   /* CPU time while it was profiled, up to from_ns */
     uint64_t told_ns;   /* of it: what expirations since from_ns stand for */
     uint64_t first_ns;  /* the first of them, after from_ns; UINT64_MAX: it stands for others */
+    /* A second clock, where the kernel gives one (lib/cpu/events.h). */
+    uintptr_t event;
+    bool event_user;             /* it rings in user mode only, and the timer, once it has rung */
+    bool event_leads;            /* itself, stands for system time */
+    bool event_based;            /* the rest is known */
+    struct os_usage event_usage; /* of the thread, when the timer rang last */
+    uint64_t event_told_ns;      /* user time that the event's rings stand for since then */
+    int64_t event_left_ns;       /* user time before that they should have stood for */
+    uint64_t event_owed_ns;      /* system time that no ring has stood for yet */
     /* Where all time counts (lib/cpu/wall.h): at its last look. */
     int32_t wall_timer;   /* -1: none */
     uint32_t wall_row;    /* what it did */
@@ -68,6 +78,8 @@ uint32_t tasks_join(pid_t tid, bool *fresh);
 /* The number of the calling thread, whose id is `tid`; TASK_NONE if it has none, or so many threads
  * have come since that it is not found at once. */
 uint32_t tasks_self(pid_t tid);
+/* The same, however long it takes to find. */
+uint32_t tasks_self_search(pid_t tid);
 /* Whether it has one, by the id that libc knows: no system call. */
 bool tasks_has_self(void);
 /* The thread has ended. `kept`: something is counted for it. */
@@ -80,8 +92,9 @@ void tasks_end(uint32_t number, bool kept);
  * not wait, and may be called in a signal handler that blocks all signals.
  */
 struct tasks_scan {
-    void (*joined)(uint32_t number);
+    void (*joined)(uint32_t number); /* NULL: only `after` is called */
     void (*ended)(uint32_t number);
+    void (*after)(void); /* at the end, if descriptors have no number in the program; NULL: none */
 };
 void tasks_scan(const struct tasks_scan *calls);
 void tasks_scan_start(const struct tasks_scan *calls);

@@ -48,8 +48,18 @@ sys.exit("%s: %s" % (name, "; ".join(wrong)) if wrong else 0)
 END2
 rounds=${MEMOIR_TRUTH_ROUNDS:-1}
 
-# agrees CLOCK RATE SPREAD ENDS ARGUMENTS... SPREAD: samples of unequal weight are worth less. ENDS: nanoseconds
-# before the profile begins, and since the last period and tick of each thread.
+# By the clock that the kernel gave: equal weights, one sample a tick, or one a tick of system time only.
+spread_of() {
+    "$MEMOIR_TOOL" report run.memoir >report 2>&1
+    case $(grep -o 'samples a second, by .*' report) in
+    *'by perf events') echo 1.5 ;;
+    *'by thread timers') echo 2.5 ;;
+    *) echo "$((rate / 250 + 3))" ;;
+    esac
+}
+
+# agrees CLOCK RATE SPREAD ENDS ARGUMENTS... SPREAD: samples of unequal weight are worth less; source: as spread_of
+# says. ENDS: nanoseconds before the profile begins, and since the last period and tick of each thread.
 agrees() {
     clock=$1 rate=$2 spread=$3 ends=$4
     shift 4
@@ -64,14 +74,16 @@ agrees() {
             fail "$*: $(cat message)"
         round=$((round + 1))
     done
+    [ "$spread" != source ] || spread=$(spread_of)
     python3 judge.py "$clock $rate $*" "$clock" "$rounds" "$spread" "$ends" 2>message || fail "$(cat message)"
 }
 
 agrees cpu 200 1.5 40e6 shares 64 40
 agrees cpu 200 1.5 20e6 mixed 4 600
-agrees cpu 1000 2.5 20e6 mixed 2 900
-agrees cpu 1000 2.5 20e6 mixed 0 900
-agrees cpu 1000 2.5 20e6 blocks 8 120
+agrees cpu 1000 source 20e6 mixed 2 900
+agrees cpu 1000 source 20e6 mixed 0 900
+agrees cpu 10000 source 20e6 mixed 2 500
+agrees cpu 1000 source 20e6 blocks 8 120
 agrees cpu 200 4 20e6 short 4 300
 agrees wall 100 4 100e6 waits 8 1500
 agrees wall 1000 2 40e6 waits 3 1200

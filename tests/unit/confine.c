@@ -46,6 +46,8 @@ static void each_call_has_its_features(void)
                  RETURN(SECCOMP_RET_ALLOW)) == CONFINE_FILES);
     assert(JUDGE(NUMBER, UNLESS(SYS_sendto), RETURN(SECCOMP_RET_KILL_PROCESS),
                  RETURN(SECCOMP_RET_ALLOW)) == CONFINE_CONTROL);
+    assert(JUDGE(NUMBER, UNLESS(SYS_perf_event_open), RETURN(SECCOMP_RET_KILL_PROCESS),
+                 RETURN(SECCOMP_RET_ALLOW)) == CONFINE_EVENTS);
     assert(JUDGE(NUMBER, UNLESS(SYS_ptrace), RETURN(SECCOMP_RET_KILL_PROCESS),
                  RETURN(SECCOMP_RET_ALLOW)) == 0);
 }

@@ -474,8 +474,8 @@ static void write_snapshot(struct writing *it)
 
 static void write_cpu(struct writing *it, uint64_t last_ms)
 {
-    static const char source[] = "thread timers";
     const struct recorder_cpu *cpu = &it->sheets.head.cpu;
+    const char *source = recorder_cpu_source(cpu->source);
     struct recorder_cpu_row row;
     uint64_t samples = 0, ns = 0;
     uint32_t rows = recorder_rows(&it->sheets, SHEET_CPU_ROWS);
@@ -501,7 +501,7 @@ static void write_cpu(struct writing *it, uint64_t last_ms)
     put(it, cpu->since_ms != 0 ? CPU_RUNNING : 0);
     put(it, cpu->rate);
     put(it, cpu->clock);
-    put_text(it, source, sizeof source - 1);
+    put_text(it, source, strlen(source));
     put(it, cpu->first_ms);
     put(it, cpu->on_ns + (cpu->since_ms != 0 && last_ms > cpu->since_ms
                               ? (last_ms - cpu->since_ms) * 1000000
