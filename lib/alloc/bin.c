@@ -328,6 +328,19 @@ static bool stock_eager(const struct heap *heap, const struct stock *stock, unsi
     return stock->cap < CAP_EAGER && stock->cap * size_of(mark) < share;
 }
 
+/* With `harden`. Each fourth changes places with one of those near it: if all did, neighbours in
+ * time would not be neighbours in memory, which costs python half of its speed. */
+static void blocks_shuffle(uint64_t *random, void **blocks, unsigned count)
+{
+    enum { NEAR = 32, ONE_IN = 4 };
+    for (unsigned i = 0; i < count; i += ONE_IN) {
+        unsigned rest = count - i, other = i + harden_random(random, rest < NEAR ? rest : NEAR);
+        void *block = blocks[i];
+        blocks[i] = blocks[other];
+        blocks[other] = block;
+    }
+}
+
 bool heap_refill(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
@@ -349,6 +362,8 @@ bool heap_refill(struct heap *heap, unsigned mark)
     unsigned list = heap->watched ? CENTRAL_WATCHED + mark_class(mark) : mark;
     void **blocks = (void **)(stock->slots + 1);
     unsigned wanted = stock->batch, got = central_take(heap->pool, list, blocks, wanted);
+    if (unlikely(heap->delay != NULL))
+        blocks_shuffle(&heap->delay->random, blocks + (wanted - got), got);
     for (unsigned i = 1; i <= got; i++)
         stock->slots[i] = slot_make(blocks[wanted - got + i - 1], i);
     stock->taken += got;
@@ -418,12 +433,19 @@ bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *bloc
     return false;
 }
 
-void heap_push_waited(struct heap *heap, uint64_t slot)
+void heap_push_waiting(struct heap *heap, unsigned mark, void *block)
 {
-    unsigned mark = (unsigned)slot_place(slot);
+    struct delay_queue *queue = &heap->delay->queues[mark];
+    void **place = delay_place(queue);
+    if (*place == NULL) {
+        store_relaxed(place, block);
+        delay_next(heap->delay, queue);
+        store_relaxed(&queue->waiting, (uint8_t)(queue->waiting + 1));
+        return;
+    }
     if (bin_full(heap, mark))
         heap_spill(heap, mark);
-    bin_push(heap, mark, slot_place(heap->top[mark]), slot_block(slot));
+    heap_push_delayed(heap, mark, queue, place, block);
 }
 
 static void delay_give(struct heap *heap)

@@ -150,8 +150,6 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     /* Written before they are read, or the kernel would map its page of zeros first. */
     store_relaxed(live_at(span_start(span)), 0);
     store_relaxed(live_at(span_block(span, blocks - 1, class)), 0);
-    if (unlikely(harden_on))
-        tail_span(span);
     store_release(&span->state, SPAN_BLOCKS);
     __atomic_fetch_add(&spans_made, 1, __ATOMIC_RELAXED);
     return span;
@@ -197,7 +195,7 @@ static void span_take_low(struct span *span, size_t size, void **end, unsigned c
     }
 }
 
-/* The same with `harden`: from a random one on. Bins shuffle them (`heap_pop_random`); taken
+/* The same with `harden`: from a random one on. Bins shuffle them (`heap_refill`); taken
  * from all over the span would cost twice the cache misses. */
 static void span_take_random(struct span *span, size_t size, void **end, unsigned count)
 {

@@ -2,33 +2,38 @@
 /* See lib/alloc/delay.h. */
 #include "lib/alloc/delay.h"
 
-#include "lib/alloc/slot.h"
-#include "lib/window/window.h"
-
 struct delay *delay_make(void)
 {
     struct delay *delay = meta_take(sizeof *delay);
-    if (delay != NULL)
-        delay->random = harden_seed();
+    if (delay == NULL)
+        return NULL;
+    delay->random = harden_seed();
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        size_t size = class_size(mark_class(mark)), places = DELAY_MOST;
+        while (places > DELAY_LEAST && places * size > DELAY_BYTES)
+            places /= 2;
+        delay->queues[mark].mask = (uint8_t)(places - 1);
+    }
     return delay;
 }
 
 void *delay_take_any(struct delay *delay)
 {
-    for (unsigned i = 0; i < DELAY_SMALL + DELAY_MIDDLE; i++) {
-        bool small = i < DELAY_SMALL;
-        uint64_t *place = small ? &delay->queue[i] : &delay->queue_middle[i - DELAY_SMALL];
-        uint64_t slot = *place;
-        store_relaxed(place, 0);
-        if (slot == 0)
-            continue;
-        delay->waiting[slot_place(slot)]--;
-        return slot_block(slot);
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        struct delay_queue *queue = &delay->queues[mark];
+        for (unsigned i = 0; queue->waiting != 0 && i <= queue->mask; i++) {
+            void *block = queue->blocks[i];
+            if (block == NULL)
+                continue;
+            store_relaxed(&queue->blocks[i], NULL);
+            store_relaxed(&queue->waiting, (uint8_t)(queue->waiting - 1));
+            return block;
+        }
     }
     return NULL;
 }
 
 RACY size_t delay_count(const struct delay *delay, unsigned mark)
 {
-    return delay == NULL ? 0 : delay->waiting[mark];
+    return delay == NULL ? 0 : delay->queues[mark].waiting;
 }

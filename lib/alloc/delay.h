@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * With `harden`: freed blocks that wait before they are used again. Each heap has two queues, for
- * small blocks and for others; what leaves them goes to its bin, from which malloc takes any of the
- * newest. Large blocks wait elsewhere (large.c).
+ * With `harden`: freed blocks that wait before they are used again. Each heap has a queue for each
+ * mark, of 64 blocks if they are small; what leaves it goes to the bin. Blocks leave in the order
+ * in which they came, but in a random one within groups of a quarter of the queue: it is a ring,
+ * and the place in it is a count with some low bits turned around, which are drawn anew for each
+ * group. Large blocks wait elsewhere (large.c).
  */
 #ifndef ALLOC_DELAY_H
 #define ALLOC_DELAY_H
@@ -13,25 +15,35 @@
 
 #include "lib/window/window.h"
 
-enum {
-    DELAY_SMALL = 64, /* blocks up to 1 KiB, */
-    DELAY_MIDDLE = 8, /* and others */
+enum { DELAY_MOST = 64, DELAY_LEAST = 8, DELAY_BYTES = 16 << 10 };
+
+struct delay_queue {
+    uint8_t next, turned; /* blocks that came; the bits that are turned around */
+    uint8_t mask;         /* one less than the places, a power of two */
+    uint8_t waiting;      /* how many wait: all places are taken, but at the start */
+    void *blocks[DELAY_MOST];
 };
 
 struct delay {
-    uint64_t random;           /* of `harden_random` */
-    uint8_t next, next_middle; /* in the queues: the oldest */
-    bool ready; /* the thread's calls may take the short roads (lib/api/hardening.h) */
-    uint8_t waiting[MARK_COUNT]; /* how many blocks of each mark: all wait in one of the queues */
-    uint64_t queue[DELAY_SMALL], queue_middle[DELAY_MIDDLE]; /* slots with marks (slot.h), or 0 */
+    uint64_t random; /* of `harden_random` */
+    struct delay_queue queues[MARK_COUNT];
 };
 
 /* For a heap; NULL when memory is out. */
 struct delay *delay_make(void);
-/* A slot of the longest-waiting block, whose place a new one takes. */
-#define DELAY_OLDEST(delay, small)                            \
-    ((small) ? &(delay)->queue[(delay)->next++ % DELAY_SMALL] \
-             : &(delay)->queue_middle[(delay)->next_middle++ % DELAY_MIDDLE])
+/* Where the queue has the block whose turn it is to leave, or NULL. */
+INLINE void **delay_place(struct delay_queue *queue)
+{
+    return &queue->blocks[(queue->next ^ queue->turned) & queue->mask];
+}
+/* The place has been taken. */
+INLINE void delay_next(struct delay *delay, struct delay_queue *queue)
+{
+    unsigned next = queue->next + 1u, group = queue->mask / 4u;
+    queue->next = (uint8_t)next;
+    if (unlikely((next & group) == 0))
+        queue->turned = (uint8_t)harden_random(&delay->random, group + 1);
+}
 /* One that waits, in no order; NULL when there are none. */
 void *delay_take_any(struct delay *delay);
 /* How many blocks of the mark wait. */

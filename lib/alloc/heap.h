@@ -102,7 +102,8 @@ struct heap {
     struct heap **now;          /* the thread's `heap_now` */
     struct heap *all;           /* every heap there ever was */
     struct heap *free;          /* heaps without a thread: unused, or parked */
-    uint32_t generation;        /* the mode this heap was last configured for */
+    uint32_t generation;        /* the mode this heap was last configured for, */
+    uint32_t short_roads;       /* and the one in which hardened calls take the short roads */
     uint32_t visits;            /* cold calls of frequent kinds; one in 16 looks at the time */
     uint32_t ticks;             /* looks at the time: calls of `heap_tick` */
     uint32_t turns;             /* refills and spills, */
@@ -205,40 +206,27 @@ void *heap_pop_watched(struct heap *heap, unsigned mark);
 bool heap_push_watched(struct heap *heap, unsigned mark, void *block);
 /* Whether the block still stands above the bin's top. */
 bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *block);
-/* With `harden`, by the heap's own thread: a block of the bin, not marked yet. Each fourth is a
- * random one of the newest: if all were, neighbours in time would not be neighbours in memory,
- * which costs python half of its speed. NULL: the bin is empty, or its clock has run out. */
-INLINE void *heap_pop_random(struct heap *heap, unsigned mark)
+/* With `harden`, by the heap's own thread: a block of the bin, not marked yet. NULL: the bin is
+ * empty, or its clock has run out. */
+INLINE void *heap_pop_hardened(struct heap *heap, size_t mark)
 {
-    enum { NEWEST = 32, ONE_IN = 4 };
-    uint64_t top = heap->top[mark], *slots = heap->slots[mark];
-    size_t count = slot_place(top), newest = count < NEWEST ? count : NEWEST;
-    if (unlikely(count == 0 || arch_count_down(&heap->clock[mark], 1)))
+    uint64_t top = heap->top[mark];
+    if (unlikely(top == 0 || arch_count_down(&heap->clock[mark], 1)))
         return NULL;
-    uint32_t random = harden_random(&heap->delay->random, (uint32_t)newest * ONE_IN);
-    size_t place = random < newest ? count - random : count;
-    void *block = slot_block(slots[place]);
-    slots[place] = slot_make(slot_block(top), place);
-    bin_pop(heap, mark, count);
-    return block;
+    bin_pop(heap, mark, slot_place(top));
+    return slot_block(top);
 }
-/* And one back to a bin that has a stock: wiped, it waits, and what has waited comes to its bin. */
-void heap_push_waited(struct heap *heap, uint64_t slot);
-INLINE void heap_push_delayed(struct heap *heap, unsigned mark, bool small, void *block)
+/* And one back: wiped, it waits at `place`, and what has waited there comes to its bin. */
+INLINE void heap_push_delayed(struct heap *heap, size_t mark, struct delay_queue *queue,
+                              void **place, void *block)
 {
-    uint64_t *place = DELAY_OLDEST(heap->delay, small), slot = *place;
-    store_relaxed(place, slot_make(block, mark));
-    heap->delay->waiting[mark]++;
-    if (slot == 0)
-        return;
-    size_t other = slot_place(slot);
-    heap->delay->waiting[other]--;
-    uint64_t top = heap->top[other];
-    if (unlikely((uint16_t)top == heap->limit[other]))
-        heap_push_waited(heap, slot);
-    else
-        bin_push(heap, other, slot_place(top), slot_block(slot));
+    void *waited = *place;
+    store_relaxed(place, block);
+    delay_next(heap->delay, queue);
+    bin_push(heap, mark, slot_place(heap->top[mark]), waited);
 }
+/* The same where nothing has waited, or the bin is full. It has a stock. */
+void heap_push_waiting(struct heap *heap, unsigned mark, void *block);
 /* All bins go home. */
 void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */

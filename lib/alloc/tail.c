@@ -6,37 +6,23 @@
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/large.h"
 
-enum { FILLED_MOST = 64 }; /* bytes behind a block that are filled */
-
-void tail_fill_set(char *at, const char *end)
-{
-    if (end - at > FILLED_MOST)
-        end = at + FILLED_MOST;
-    for (; end - at >= 8; at += 8)
-        tail_word_set(at, harden_fill);
-    for (; at < end; at++)
-        *at = (char)harden_fill;
-}
-
-const char *tail_fill_find(const char *at, const char *end)
-{
-    if (end - at > FILLED_MOST)
-        end = at + FILLED_MOST;
-    while (end - at >= 8 && tail_word(at) == harden_fill)
-        at += 8;
-    while (at < end && *at == (char)harden_fill)
-        at++;
-    return at < end ? at : NULL;
-}
+enum { FILLED_MOST = TAIL_ROW }; /* bytes behind a block that are filled */
 
 void tail_dirty(const char *block, size_t usable, const char *call)
 {
-    const char *word = block, *tail = block + usable - HARDEN_TAIL;
-    while (word < tail && tail_word(word) == 0)
-        word += sizeof(uint64_t);
-    uint64_t other = tail_word(word) ^ (word < tail ? 0 : tail_of(block));
-    size_t byte = (size_t)(word - block) + (other == 0 ? 0 : (size_t)__builtin_ctzll(other) / 8);
+    size_t byte = 0;
+    while (byte < usable - 1 && block[byte] == 0)
+        byte++;
     fatal_written_freed(block, usable, byte, call);
+}
+
+/* The first byte behind the block that is not as it was filled, or the tail. */
+static const char *damage_find(const char *at, const char *tail)
+{
+    const char *end = tail - at > FILLED_MOST ? at + FILLED_MOST : tail;
+    while (at < end && *at == (char)harden_fill)
+        at++;
+    return at < end ? at : tail;
 }
 
 void tail_damaged(const char *block, size_t usable, const char *call)
@@ -44,19 +30,8 @@ void tail_damaged(const char *block, size_t usable, const char *call)
     const char *tail = block + usable - HARDEN_TAIL;
     uint64_t gap = (tail_word(tail) ^ tail_of(block)) - HARDEN_TAIL;
     bool known = gap <= usable - HARDEN_TAIL;
-    const char *byte = known ? tail_fill_find(tail - gap, tail) : tail;
-    fatal_damaged(block, known ? (size_t)(tail - block) - gap : (size_t)(tail - block), known,
-                  byte == NULL ? tail : byte, call);
-}
-
-void tail_span(const struct span *span)
-{
-    unsigned class = mark_class(span->mark);
-    size_t usable = class_size(class);
-    for (unsigned i = 0; i < span->blocks; i++) {
-        char *block = span_block(span, i, class);
-        tail_word_set(block + usable - HARDEN_TAIL, tail_of(block));
-    }
+    fatal_damaged(block, (size_t)(tail - block) - (known ? gap : 0), known,
+                  known ? damage_find(tail - gap, tail) : tail, call);
 }
 
 void tail_resize(void *start, size_t usable, size_t size)
@@ -64,7 +39,7 @@ void tail_resize(void *start, size_t usable, size_t size)
     char *block = start, *end = block + usable - HARDEN_TAIL;
     size_t before = tail_size(block, usable, "realloc"), from = before < size ? before : size;
     memset(block + from, 0, (size_t)(end - block) - from);
-    tail_fill_set(block + size, end);
+    tail_fill(block + size, end);
     tail_word_set(end, tail_of(block) ^ (usable - size));
 }
 
@@ -104,7 +79,7 @@ static void exit_look(const struct span *span)
         const char *block = span_block(span, i, class);
         if (mark_of(block) != MARK_FREE)
             tail_size(block, usable, "exit");
-        else if (!tail_clean(block, usable, tail_of(block)))
+        else if (!tail_zero(block, usable))
             tail_dirty(block, usable, "exit");
     }
 }

@@ -175,7 +175,8 @@ static struct heap *heap_hardened(void)
         configure(heap, generation);
         store_relaxed(&heap->generation, generation);
     }
-    heap->delay->ready = !heap->watched && heap->default_owner == NULL && !load_relaxed(&hooks_any);
+    bool short_roads = !heap->watched && heap->default_owner == NULL && !load_relaxed(&hooks_any);
+    heap->short_roads = short_roads ? generation : 0;
     if (++heap->visits % TICK_EVERY == 0)
         totals_tick(heap_tick(heap));
     return heap;

@@ -272,8 +272,7 @@ bool cold_owned_default(struct owner *owner)
     struct heap *heap = cold_heap_made();
     if (heap != NULL) {
         heap->default_owner = owner;
-        if (heap->delay != NULL)
-            heap->delay->ready = false;
+        heap->short_roads = 0;
         store_release(&heap_now, &heap_empty); /* all calls of this thread come by */
     }
     cold_end();

@@ -22,7 +22,7 @@ void cold_live(void *block, unsigned class, size_t size)
 {
     if (unlikely(harden_on)) {
         tail_begin(block, class_size(class), size);
-        store_relaxed(live_at(block), live_sign_watched(block)); /* so that all calls go cold */
+        store_relaxed(live_at(block), live_sign_hardened(block));
     } else {
         store_relaxed(live_at(block), live_sign(block));
     }
@@ -119,7 +119,7 @@ static void *take_from_bin(struct heap *heap, unsigned mark, size_t size,
     /* Ends: a clock that ran out makes a sample, or is set to one block at least; a refill fails or
      * fills the bin. Only a signal handler can empty it again. */
     for (;;) {
-        void *block = harden_on ? heap_pop_random(heap, mark) : hot_pop(heap, mark);
+        void *block = harden_on ? heap_pop_hardened(heap, mark) : hot_pop(heap, mark);
         if (block != NULL && harden_on)
             cold_live(block, mark_class(mark), size);
         if (block != NULL)

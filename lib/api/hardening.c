@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/hardening.h. */
+/*
+ * See lib/api/hardening.h.
+ *
+ * The short roads make no call and take no lock for small blocks, so that few registers are saved;
+ * where they can't go on they jump to the long road, and nothing has happened. They need that the
+ * bin has a block, or that one has waited and finds room in the bin; that the thread is not inside;
+ * and that no hook, owner or record needs each call. One number says the last: `short_roads`
+ * is the generation unless the heap has to be looked at.
+ */
 #include "lib/api/hardening.h"
 
 #include "lib/api/abandoned.h"
@@ -8,63 +16,99 @@
 #include "lib/api/young.h"
 #include "lib/heap/observer.h"
 
-/* Inside, as after `cold_begin`: a signal handler must not find a bin that is half changed. */
-INLINE bool inside_begin(const struct heap *heap)
+/* The calling thread's heap if its calls may take the short roads. */
+INLINE struct heap *short_heap(void)
 {
-    if (unlikely(heap == NULL || heap->delay == NULL || !heap->delay->ready || lock_held != 0 ||
-                 heap->generation != heap_generation()))
-        return false;
-    abandoned_enter(lock_frame_word((uintptr_t)__builtin_frame_address(0)));
-    return true;
-}
-
-INLINE void inside_end(void)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    lock_held = 0;
+    struct heap *heap = heap_self;
+    bool may = heap != NULL && lock_held == 0 && heap->short_roads == heap_generation();
+    return likely(may) ? heap : NULL;
 }
 
 /* The size of the blocks of a mark. */
-INLINE size_t usable_of(unsigned mark)
+INLINE size_t usable_of(size_t mark)
 {
     return size_bounds[mark].least + size_bounds[mark].more;
 }
 
-void *hardening_pop(size_t size)
+INLINE void *pop(struct heap *heap, size_t size, size_t mark)
 {
-    struct heap *heap = heap_self;
-    if (unlikely(size - 1 >= BLOCK_MAX - HARDEN_TAIL || !inside_begin(heap)))
-        return NULL;
-    unsigned mark = (unsigned)hot_mark(heap, size + HARDEN_TAIL);
-    void *block = heap_pop_random(heap, mark);
+    void *block = heap_pop_hardened(heap, mark);
     if (likely(block != NULL)) {
         tail_begin(block, usable_of(mark), size);
-        *live_in(heap->live[mark], block) = live_sign_watched(block);
+        *live_in(heap->live[mark], block) = live_sign_hardened(block);
     }
-    inside_end();
     return block;
+}
+
+static NOINLINE void *pop_middle(struct heap *heap, size_t size)
+{
+    return pop(heap, size, class_of(size + HARDEN_TAIL));
+}
+
+/* Both functions below are this, with and without somewhere to go on. */
+INLINE void *pop_any(size_t size)
+{
+    struct heap *heap = short_heap();
+    if (likely(heap != NULL && size - 1 < SMALL_MAX - HARDEN_TAIL))
+        return pop(heap, size, hot_mark_small(heap, size + HARDEN_TAIL));
+    return heap != NULL && size - 1 < BLOCK_MAX - HARDEN_TAIL ? pop_middle(heap, size) : NULL;
+}
+
+void *hardening_pop(size_t size)
+{
+    return pop_any(size);
+}
+
+void *hardening_malloc(size_t size, void *(*otherwise)(size_t size))
+{
+    void *block = pop_any(size);
+    return likely(block != NULL) ? block : otherwise(size);
+}
+
+/* A live block of `usable` bytes waits; false: nothing that has waited can go to the bin. */
+INLINE bool push(struct heap *heap, void *p, size_t mark, size_t usable, uint8_t *live)
+{
+    struct delay_queue *queue = &heap->delay->queues[mark];
+    void **place = delay_place(queue);
+    if (unlikely(*place == NULL || (uint16_t)heap->top[mark] == heap->limit[mark]))
+        return false;
+    tail_end(p, usable);
+    *live = 0;
+    heap_push_delayed(heap, mark, queue, place, p);
+    return true;
+}
+
+static NOINLINE bool push_middle(struct heap *heap, void *p, size_t mark, uint8_t *live)
+{
+    return push(heap, p, mark, usable_of(mark), live);
+}
+
+INLINE bool push_any(void *p)
+{
+    uintptr_t offset = (uintptr_t)p - window.base;
+    uintptr_t granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
+    if (unlikely(granule >= window.granules))
+        return false;
+    size_t mark = window.kinds_at_0[(uintptr_t)p >> UNIT_SHIFT];
+    uint8_t *live = live_in(window.live[mark], p);
+    struct heap *heap = short_heap();
+    if (unlikely(heap == NULL || *live != live_sign_hardened(p)))
+        return false;
+    size_t usable = usable_of(mark);
+    if (unlikely(usable > SMALL_MAX))
+        return push_middle(heap, p, mark, live);
+    return push(heap, p, mark, usable, live);
 }
 
 bool hardening_push(void *p)
 {
-    struct heap *heap = heap_self;
-    uintptr_t granule = ((uintptr_t)p - window.base) >> GRANULE_SHIFT;
-    if (unlikely(granule >= window.granules || (uintptr_t)p % GRANULE != 0))
-        return false;
-    uint8_t *live = live_at(p);
-    const struct span *span = span_of(p);
-    if (unlikely(*live != live_sign_watched(p) || span->kinds != 0 || !inside_begin(heap)))
-        return false; /* a large block with that sign has a record */
-    unsigned mark = span->mark;
-    bool ok = heap->slots[mark] != NULL;
-    if (likely(ok)) {
-        size_t usable = usable_of(mark);
-        tail_end(p, usable);
-        *live = 0;
-        heap_push_delayed(heap, mark, usable <= SMALL_MAX, p);
-    }
-    inside_end();
-    return ok;
+    return push_any(p);
+}
+
+void hardening_release(void *p, void (*otherwise)(void *p))
+{
+    if (unlikely(!push_any(p)))
+        otherwise(p);
 }
 
 /* It counts as a block of the smallest class. */
@@ -108,7 +152,7 @@ bool hardening_free(void *p, struct heap *heap)
     tail_end(p, usable);
     store_relaxed(live_at(p), 0);
     if (likely(heap != NULL && (heap->slots[span->mark] != NULL || heap_spill(heap, span->mark)))) {
-        heap_push_delayed(heap, span->mark, usable <= SMALL_MAX, p);
+        heap_push_waiting(heap, span->mark, p);
         counts_bin(heap, span->mark);
         return true;
     }

@@ -12,10 +12,13 @@
 struct heap;
 struct span;
 
-/* The short roads of malloc and free, from outside; NULL and false: take the long one. About 70 and
- * 100 instructions for a small block. */
+/* The short roads of malloc and free, from outside; NULL and false: take the long one. They are as
+ * the hot path is: a signal handler that came upon them may do what it may do there. */
 void *hardening_pop(size_t size);
 bool hardening_push(void *p);
+/* The same, and the long road is jumped to, with its argument. */
+void *hardening_malloc(size_t size, void *(*otherwise)(size_t size));
+void hardening_release(void *p, void (*otherwise)(void *p));
 
 /* Between `cold_begin` and `cold_end`: a block of no byte; NULL: another must do. */
 void *hardening_take_empty(void);

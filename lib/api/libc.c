@@ -36,16 +36,21 @@ static NOINLINE bool libc_try_again(const char *words)
 
 /* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
  * the caller of malloc. */
-static NOINLINE void *malloc_slow(size_t size)
+static NOINLINE void *malloc_slower(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block = harden_on ? hardening_pop(size) : owned_pop_default(size);
+    void *block = owned_pop_default(size);
     if (block != NULL)
         return block;
     do
         block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
     while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("malloc")));
     return block;
+}
+
+static NOINLINE void *malloc_slow(size_t size)
+{
+    return harden_on ? hardening_malloc(size, malloc_slower) : malloc_slower(size);
 }
 
 static __attribute__((noinline)) void *malloc_middle(size_t size)
@@ -69,12 +74,20 @@ EXPORT void *malloc(size_t size)
     return block;
 }
 
-void libc_free_slow(void *p)
+static NOINLINE void free_slower(void *p)
 {
-    if ((harden_on && hardening_push(p)) || cold_owned_push(p))
+    if (cold_owned_push(p))
         return;
     struct caller caller = CALLER_HERE;
     cold_free(p, &caller);
+}
+
+void libc_free_slow(void *p)
+{
+    if (unlikely(harden_on))
+        hardening_release(p, free_slower);
+    else
+        free_slower(p);
 }
 
 void libc_free(void *p, const struct caller *caller)
@@ -103,16 +116,20 @@ EXPORT void free(void *p)
         libc_free_slow(p);
 }
 
-static NOINLINE void *calloc_slow(size_t size)
+static NOINLINE void *calloc_slower(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block = harden_on ? hardening_pop(size) : NULL; /* these are zero */
-    if (block != NULL)
-        return block;
+    void *block;
     do
         block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, &caller);
     while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("calloc")));
     return block;
+}
+
+static NOINLINE void *calloc_slow(size_t size)
+{
+    return harden_on ? hardening_malloc(size, calloc_slower) /* new blocks are zero */
+                     : calloc_slower(size);
 }
 
 EXPORT void *calloc(size_t count, size_t size)

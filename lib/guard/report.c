@@ -70,7 +70,7 @@ static bool with_names; /* the frames of the report have names */
 static void stacks_gather(const struct guard_report *report);
 static void modules_gather(void);
 static void tell(const struct guard_report *report);
-static void file_write(const struct guard_report *report, const char *words);
+static int file_write(const struct guard_report *report, const char *words);
 static void headline(struct print *out, const struct guard_report *report);
 static void name_print(struct print *out, uintptr_t pc);
 
@@ -308,8 +308,14 @@ static void tell(const struct guard_report *report)
     struct print first;
     print_start(&first, line, sizeof line);
     print_bytes(&first, text + from, words);
-    file_write(report, print_string(&first));
-    if (file_name[0] != '\0')
+    int error = file_write(report, print_string(&first));
+    if (error != 0)
+        print_format(&out, "  no report file: %s (error %d); guard.file:PATH puts it elsewhere\n",
+                     error == ENOSPC  ? "the disk is full"
+                     : error == EFBIG ? "the limit on the size of files"
+                                      : "it can't be made here",
+                     error);
+    else if (file_name[0] != '\0')
         print_format(&out, "  names and lines: memoir guard %s\n", file_name);
     store_relaxed(&confine_denied, load_relaxed(&confine_denied) & ~(uint32_t)CONFINE_MESSAGES);
     message_flush(&out);
@@ -456,32 +462,46 @@ static void json_write(struct sink *sink, const struct guard_report *report, con
     sink_text(sink, "]}\n");
 }
 
-/* Under a temporary name, which it loses when it is whole. On failure there is no name. */
-static void file_write(const struct guard_report *report, const char *words)
+static int file_make(const char *temporary, const struct guard_report *report, const char *words)
 {
-    static char buffer[1024], temporary[NAME_SIZE + 8];
-    struct print name;
+    static char buffer[1024];
     struct sink sink;
-    const char *prefix = config.guard_file[0] == '\0' ? "memoir-guard" : config.guard_file;
-    file_name[0] = '\0';
-    if (confined(CONFINE_OPEN | CONFINE_FILES))
-        return;
-    print_start(&name, temporary, sizeof temporary);
-    print_format(&name, "%s-%d-%lu.json.tmp", prefix, (int)os_pid(),
-                 (unsigned long)load_relaxed(&count));
-    print_string(&name);
     int fd = os_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return;
+        return -fd;
     sink_to_fd(&sink, fd, buffer, sizeof buffer);
     json_write(&sink, report, words);
     int error = sink_flush(&sink);
     os_close(fd);
+    if (error == 0)
+        error = -os_rename(temporary, file_name, true);
+    if (error != 0)
+        os_unlink(temporary);
+    return error;
+}
+
+/* Under a temporary name, which it loses when it is whole. 0, or an errno value; then there is no
+ * name, nor is there one where no file may be made. */
+static int file_write(const struct guard_report *report, const char *words)
+{
+    static char temporary[NAME_SIZE + 8];
+    struct print name;
+    struct os_signals signals;
+    const char *prefix = config.guard_file[0] == '\0' ? "memoir-guard" : config.guard_file;
+    file_name[0] = '\0';
+    if (confined(CONFINE_OPEN | CONFINE_FILES))
+        return 0;
+    print_start(&name, temporary, sizeof temporary);
+    print_format(&name, "%s-%d-%lu.json.tmp", prefix, (int)os_pid(),
+                 (unsigned long)load_relaxed(&count));
+    print_string(&name);
     size_t length = strlen(temporary) - strlen(".tmp");
     memcpy(file_name, temporary, length);
     file_name[length] = '\0';
-    if (error != 0 || os_rename(temporary, file_name, true) != 0) {
-        os_unlink(temporary);
+    os_signals_hold(&signals); /* the limit on the size of files would end the program otherwise */
+    int error = file_make(temporary, report, words);
+    os_signals_release(&signals);
+    if (error != 0)
         file_name[0] = '\0';
-    }
+    return error;
 }

@@ -183,7 +183,7 @@ static bool find(const struct scan *scan, uintptr_t word, struct found *block)
     uint32_t unit = unit_of(p);
     unsigned kind = window.kinds[unit];
     uint8_t sign = *live_in(window.live[kind], p);
-    if (word % GRANULE == 0 && (sign == live_sign(p) || sign == live_sign_watched(p))) {
+    if (word % GRANULE == 0 && (sign == live_sign(p) || live_is_cold(sign, p))) {
         size_t size = kind == MARK_LARGE ? large_size(span_at(scan->large[unit]))
                                          : class_size(mark_class(kind));
         *block = (struct found){word, size};

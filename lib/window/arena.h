@@ -109,6 +109,18 @@ INLINE uint8_t live_sign_watched(const void *p)
     return (uint8_t)((uintptr_t)p + 2);
 }
 
+/* And while it is hardened, has a class, and is not watched: calls go cold for it, too. */
+INLINE uint8_t live_sign_hardened(const void *p)
+{
+    return (uint8_t)((uintptr_t)p + 3);
+}
+
+/* Whether the sign at p is one of the last two. */
+INLINE bool live_is_cold(uint8_t sign, const void *p)
+{
+    return (uint8_t)(sign - live_sign_watched(p)) <= 1;
+}
+
 INLINE char *unit_address(uint32_t unit)
 {
     return (char *)(window.base + ((uintptr_t)unit << UNIT_SHIFT));
@@ -131,7 +143,7 @@ INLINE unsigned mark_of(const void *p)
 {
     unsigned kind = window.kinds[unit_of(p)];
     uint8_t sign = load_relaxed(live_in(window.live[kind], p));
-    return sign == live_sign(p) ? kind : sign == live_sign_watched(p) ? MARK_WATCHED : MARK_FREE;
+    return sign == live_sign(p) ? kind : live_is_cold(sign, p) ? MARK_WATCHED : MARK_FREE;
 }
 
 #endif

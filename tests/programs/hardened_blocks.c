@@ -77,7 +77,7 @@ static void used_late(size_t size, unsigned frees)
 int main(void)
 {
     pthread_t threads[4];
-    used_late(64, 60);
+    used_late(64, 48);
     used_late(3000, 7);
     used_late(100000, 30);
     void *volatile none = malloc(0), *volatile other = malloc(0);
