@@ -17,6 +17,7 @@ enum {
     MOVED_MOST = 1000, /* blocks at a time; each costs two mappings, of 65,530 that a process has */
 };
 
+struct large_count large_counts[LARGE_SIZES];
 static uint32_t moved_count;
 
 /* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run

@@ -30,4 +30,27 @@ INLINE size_t large_size(const struct span *span)
     return (size_t)span->length << UNIT_SHIFT;
 }
 
+/* Statistics by size: four sizes for each doubling beyond BLOCK_MAX; each stands for the blocks up
+ * to it, down to the one before. */
+enum { LARGE_SIZES = 4 * (62 - 15) + 3 };
+struct large_count {
+    uint64_t allocs, frees;
+};
+extern HIDDEN struct large_count large_counts[LARGE_SIZES]; /* of the process */
+
+INLINE size_t large_size_at(unsigned index)
+{
+    _Static_assert(BLOCK_MAX == 1 << 15, "LARGE_SIZES");
+    return ((size_t)BLOCK_MAX << (index + 1) / 4) / 4 * (4 + (index + 1) % 4);
+}
+
+INLINE unsigned large_size_index(size_t bytes)
+{
+    if (bytes <= BLOCK_MAX)
+        return 0;
+    unsigned doubling = 63 - (unsigned)__builtin_clzl(bytes - 1);
+    unsigned index = (doubling - 15) * 4 + ((bytes - 1) >> (doubling - 2) & 3);
+    return index < LARGE_SIZES ? index : LARGE_SIZES - 1;
+}
+
 #endif

@@ -45,6 +45,8 @@ struct owner *owner_new(void)
         owner->tag = owner->large_allocs = owner->large_frees = owner->large_bytes = 0;
         owner->maker = NULL;
         owner->lend = NULL;
+        if (owner->large_counts != NULL)
+            memset(owner->large_counts, 0, LARGE_SIZES * sizeof(struct large_count));
     }
     lock_give(&heap_lock);
     return owner != NULL ? owner : owner_fresh();
@@ -264,6 +266,18 @@ void owner_give(void *const *slots, unsigned count)
     }
 }
 
+/* Under the owner's lock. Without memory for the counts they stay behind. */
+static void count_large(struct owner *owner, size_t bytes, uint64_t allocs, uint64_t frees)
+{
+    if (owner->large_counts == NULL)
+        store_release(&owner->large_counts, meta_take(LARGE_SIZES * sizeof(struct large_count)));
+    if (owner->large_counts == NULL)
+        return;
+    struct large_count *count = &owner->large_counts[large_size_index(bytes)];
+    add_relaxed(&count->allocs, allocs);
+    add_relaxed(&count->frees, frees);
+}
+
 void owner_add_large(struct owner *owner, struct span *span)
 {
     lock_take(&owner->lock);
@@ -272,7 +286,8 @@ void owner_add_large(struct owner *owner, struct span *span)
     list_add(&owner->large, span);
     owner->spans++;
     add_relaxed(&owner->large_allocs, 1);
-    add_relaxed(&owner->large_bytes, (uint64_t)span->length << UNIT_SHIFT);
+    add_relaxed(&owner->large_bytes, large_size(span));
+    count_large(owner, large_size(span), 1, 0);
     lock_give(&owner->lock);
 }
 
@@ -282,7 +297,8 @@ static void large_ends(struct owner *owner, struct span *span)
     list_remove(&owner->large, span);
     span->kinds &= (uint8_t)~KIND_OWNED;
     add_relaxed(&owner->large_frees, 1);
-    add_relaxed(&owner->large_bytes, -((uint64_t)span->length << UNIT_SHIFT));
+    add_relaxed(&owner->large_bytes, -(uint64_t)large_size(span));
+    count_large(owner, large_size(span), 0, 1);
 }
 
 void owner_resized_large(struct span *span, size_t before)
@@ -291,7 +307,11 @@ void owner_resized_large(struct span *span, size_t before)
     if (owner == NULL)
         return;
     lock_take(&owner->lock);
-    add_relaxed(&owner->large_bytes, ((uint64_t)span->length << UNIT_SHIFT) - before);
+    add_relaxed(&owner->large_bytes, large_size(span) - before);
+    add_relaxed(&owner->large_allocs, 1);
+    add_relaxed(&owner->large_frees, 1);
+    count_large(owner, before, 0, 1);
+    count_large(owner, large_size(span), 1, 0);
     lock_give(&owner->lock);
 }
 

@@ -25,6 +25,7 @@
 #define ALLOC_OWNER_H
 
 #include "lib/alloc/heap.h"
+#include "lib/alloc/large.h"
 
 enum { OWNED_PLAIN, OWNED_RECORDED, OWNED_LISTS };
 
@@ -51,6 +52,7 @@ struct owner {
     uint64_t tag;       /* for the face that it belongs to */
     /* Its large blocks: how many there were, how many ended, bytes of those that live. */
     uint64_t large_allocs, large_frees, large_bytes;
+    struct large_count *large_counts; /* by size (large.h), from the first on; NULL: none */
     /* NULL, or the program's own memory in the place of pages: called from outside of the
      * allocator; *zero as in `large_take`. */
     void *(*lend)(struct owner *owner, size_t size, size_t align, bool *zero);

@@ -14,6 +14,12 @@ void cold_large_count(struct heap *heap, struct heap_sums more)
         heap_sums_add(&heap->large, &more);
     }
     counts_large(heap, &more);
+    if (more.allocs != 0)
+        __atomic_fetch_add(&large_counts[large_size_index(more.alloc_bytes)].allocs, more.allocs,
+                           __ATOMIC_RELAXED);
+    if (more.frees != 0)
+        __atomic_fetch_add(&large_counts[large_size_index(more.free_bytes)].frees, more.frees,
+                           __ATOMIC_RELAXED);
 }
 
 void cold_large_record(void *block, size_t size, const struct origin *origin, unsigned rate)

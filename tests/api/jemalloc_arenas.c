@@ -14,6 +14,7 @@
 #pragma weak xallocx
 #pragma weak sallocx
 #pragma weak dallocx
+#pragma weak malloc_stats_print
 
 enum { MANY = 5000 };
 static void *blocks[MANY];
@@ -182,6 +183,72 @@ static void threads_have_arenas(void)
     free(p);
 }
 
+/* What `stats.arenas.<i>.lextents.<j>` says of the size that 100,000 bytes belong to. */
+static size_t large_stat(unsigned arena, const char *what)
+{
+    char name[60];
+    for (unsigned i = 0;; i++) {
+        size_t size = 0, length = sizeof size;
+        snprintf(name, sizeof name, "arenas.lextent.%u.size", i);
+        if (!CHECK_EQ(mallctl(name, &size, &length, NULL, 0), 0))
+            return 0;
+        snprintf(name, sizeof name, "lextents.%u.%s", i, what);
+        if (size >= 100000)
+            return stat_of(arena, name);
+    }
+}
+
+static char printed[1 << 16];
+
+static void collect(void *opaque, const char *text)
+{
+    (void)opaque;
+    if (strlen(printed) + strlen(text) < sizeof printed)
+        strcat(printed, text);
+}
+
+static void large_blocks_are_counted_by_size(void)
+{
+    unsigned arena = create();
+    size_t others = large_stat(0, "nmalloc"), gone = large_stat(4097, "nmalloc");
+    void *one = mallocx(100000, MALLOCX_ARENA(arena)), *two = mallocx(99000, MALLOCX_ARENA(arena));
+    void *longer = mallocx(2000000, MALLOCX_ARENA(arena)), *plain = malloc(100000);
+    CHECK_EQ(large_stat(arena, "nmalloc"), 2);
+    CHECK_EQ(large_stat(arena, "curlextents"), 2);
+    CHECK_EQ(large_stat(0, "nmalloc"), others + 1);
+    free(one);
+    CHECK_EQ(large_stat(arena, "ndalloc"), 1);
+    CHECK_EQ(large_stat(arena, "curlextents"), 1);
+    two = rallocx(two, 3000000, MALLOCX_ARENA(arena));
+    CHECK_EQ(large_stat(arena, "curlextents"), 0);
+    malloc_stats_print(collect, NULL, "g");
+    char heading[40];
+    snprintf(heading, sizeof heading, "\narenas[%u]:\n", arena);
+    CHECK(strstr(printed, "\nMerged arenas stats:\n") != NULL);
+    CHECK(strstr(printed, "\narenas[0]:\n") != NULL && strstr(printed, heading) != NULL);
+    CHECK(strstr(printed, "\nlarge:          size ind ") != NULL);
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
+    CHECK_EQ(large_stat(4097, "nmalloc"), gone + 2);
+    CHECK_EQ(large_stat(4097, "curlextents"), 0);
+    free(plain);
+    (void)longer;
+    (void)two;
+}
+
+static void spans_with_room_are_counted(void)
+{
+    unsigned arena = create();
+    CHECK_EQ(stat_of(arena, "bins.7.nonfull_slabs"), 0); /* of 128 bytes */
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = mallocx(128, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE);
+    for (int i = 0; i < MANY; i++)
+        if (i % 2 == 0)
+            dallocx(blocks[i], MALLOCX_TCACHE_NONE);
+    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+    CHECK(stat_of(arena, "bins.7.nonfull_slabs") >= 3); /* spans have at most 256 blocks */
+    CHECK_EQ(arena_act(arena, "destroy"), 0);
+}
+
 static bool cache_enabled(bool now)
 {
     bool before = false;
@@ -282,6 +349,8 @@ int main(int count, char **arguments)
     blocks_belong_to_their_arena();
     an_arena_ends_as_a_whole();
     threads_have_arenas();
+    large_blocks_are_counted_by_size();
+    spans_with_room_are_counted();
     caches_have_numbers();
     settings_are_kept();
     if (check_failures != 0 || getenv("MEMOIR_EMULATOR") != NULL)

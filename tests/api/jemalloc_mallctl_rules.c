@@ -76,6 +76,13 @@ static void names_can_be_looked_up_once(void)
     CHECK_EQ(mallctlbymib(mib, parts - 1, &size, &length, NULL, 0), ENOENT);
     CHECK_EQ(mallctlnametomib("arenas.nothing", mib, &parts), ENOENT);
     parts = 7;
+    mib[3] = 42;
+    CHECK_EQ(mallctlnametomib("arenas.bin.0", mib, &parts), 0); /* the beginning of names */
+    CHECK_EQ(parts, 3);
+    CHECK_EQ(mib[3], 42);
+    CHECK_EQ(mallctlbymib(mib, parts, &size, &length, NULL, 0), ENOENT);
+    CHECK_EQ(mallctlnametomib("arenas.bi", mib, &parts), ENOENT);
+    parts = 7;
     bool flag;
     length = sizeof flag;
     CHECK_EQ(mallctlnametomib("opt.abort", mib, &parts), 0);

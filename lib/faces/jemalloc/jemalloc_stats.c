@@ -15,6 +15,7 @@
 #include "lib/api/api.h"
 #include "lib/control/control.h"
 #include "lib/faces/jemalloc/jemalloc.h"
+#include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/heap/observer.h"
@@ -34,6 +35,7 @@ struct report {
 };
 
 static void flush(struct report *report);
+static bool arena_is_there(size_t number);
 static void report_json(struct report *report, const struct figures *figures, const char *options);
 static void report_table(struct report *report, const struct figures *figures, const char *options);
 
@@ -218,7 +220,7 @@ static void prof_section(struct report *report)
 static void arenas_json(struct report *report)
 {
     open(report, "arenas");
-    number(report, "", "narenas", 1);
+    number(report, "", "narenas", arenas_count());
     number(report, "", "quantum", GRANULE);
     number(report, "", "page", os_page_size());
     number(report, "", "tcache_max", BLOCK_MAX);
@@ -233,19 +235,22 @@ static void arenas_json(struct report *report)
                      span);
     }
     print_text(next(report), "]");
-    number(report, "", "nlextents", 0);
-    print_text(key(report, "", "lextent"), "[]");
+    number(report, "", "nlextents", LARGE_SIZES);
+    print_text(key(report, "", "lextent"), "[");
+    for (unsigned i = 0; i < LARGE_SIZES; i++)
+        print_format(next(report), "%s{\"size\":%zu}", i == 0 ? "" : ",", large_size_at(i));
+    print_text(next(report), "]");
     close(report);
 }
 
-static void arenas_table(struct report *report)
+static void settings_table(struct report *report)
 {
-    print_format(next(report), "Arenas: 1\nQuantum size: %d\nPage size: %zu\n", GRANULE,
-                 os_page_size());
+    print_format(next(report), "Arenas: %u\nQuantum size: %d\nPage size: %zu\n", arenas_count(),
+                 GRANULE, os_page_size());
     print_format(next(report),
                  "Maximum thread-cached size class: %d\nNumber of bin size classes: %d\n"
-                 "Number of thread-cache bin size classes: %d\nNumber of large size classes: 0\n",
-                 BLOCK_MAX, CLASS_LAST, CLASS_LAST);
+                 "Number of thread-cache bin size classes: %d\nNumber of large size classes: %d\n",
+                 BLOCK_MAX, CLASS_LAST, CLASS_LAST, LARGE_SIZES);
 }
 
 static void totals_json(struct report *report, const struct figures *figures)
@@ -258,7 +263,7 @@ static void totals_json(struct report *report, const struct figures *figures)
     number(report, "", "resident", figures->resident);
     number(report, "", "mapped", figures->mapped);
     number(report, "", "retained", figures->retained);
-    number(report, "", "zero_reallocs", 0);
+    number(report, "", "zero_reallocs", load_relaxed(&libc_zero_reallocs));
     open(report, "background_thread");
     number(report, "", "num_threads", 0);
     number(report, "", "num_runs", 0);
@@ -274,8 +279,10 @@ static void totals_table(struct report *report, const struct figures *figures)
                  "resident: %zu, mapped: %zu, retained: %zu\n",
                  figures->allocated, figures->active, figures->metadata, figures->resident,
                  figures->mapped, figures->retained);
-    print_text(next(report), "Count of realloc(non-null-ptr, 0) calls: 0\n"
-                             "Background threads: 0, num_runs: 0, run_interval: 0 ns\n");
+    print_format(next(report),
+                 "Count of realloc(non-null-ptr, 0) calls: %lu\n"
+                 "Background threads: 0, num_runs: 0, run_interval: 0 ns\n",
+                 load_relaxed(&libc_zero_reallocs));
 }
 
 static void cell(struct print *out, uint64_t value, size_t width)
@@ -326,16 +333,54 @@ static void bins_table(struct report *report, const struct figures *figures)
     }
 }
 
-static void arena_table(struct report *report, const struct figures *figures, bool bins)
+static void large_table(struct report *report, const struct figures *figures)
 {
-    print_format(next(report), "arenas[0]:\nName: memoir\nassigned threads: %lu\n",
-                 figures->threads);
+    print_text(next(report), "large:          size ind       allocated         nmalloc"
+                             "         ndalloc     curlextents\n");
+    for (unsigned i = 0; i < LARGE_SIZES; i++) {
+        struct large_count sum = figures->large[i];
+        uint64_t live = sum.allocs > sum.frees ? sum.allocs - sum.frees : 0;
+        if (sum.allocs == 0)
+            continue;
+        struct print *out = next(report);
+        cell(out, large_size_at(i), 20);
+        cell(out, CLASS_LAST + i, 4);
+        cell(out, live * large_size_at(i), 16);
+        cell(out, sum.allocs, 16);
+        cell(out, sum.frees, 16);
+        cell(out, live, 16);
+        print_char(out, '\n');
+    }
+}
+
+/* "arenas[1]:", or for all arenas and those that were destroyed the heading of jemalloc's. */
+static void arena_heading(struct print *out, size_t number)
+{
+    const struct arena *arena = arena_at(number);
+    if (number == MALLCTL_ALL)
+        print_text(out, "Merged arenas stats:\n");
+    else if (number == MALLCTL_DESTROYED)
+        print_text(out, "Destroyed arenas stats:\n");
+    else
+        print_format(out, "arenas[%zu]:\nName: %s\n", number,
+                     number == 0     ? "memoir"
+                     : arena == NULL ? ""
+                                     : arena->name);
+}
+
+static void arena_table(struct report *report, size_t arena, const struct figures *figures,
+                        const char *options)
+{
+    arena_heading(next(report), arena);
+    print_format(next(report), "assigned threads: %lu\n", figures->threads);
     size_rows(report, figures);
     print_format(
         next(report), "active: %lu\nmapped: %lu\nretained: %lu\nbase: %lu\nresident: %lu\n",
         figures->active, figures->mapped, figures->retained, figures->metadata, figures->resident);
-    if (bins)
+    if (strchr(options, 'b') == NULL)
         bins_table(report, figures);
+    if (strchr(options, 'l') == NULL)
+        large_table(report, figures);
 }
 
 static void sums_json(struct report *report, const char *name, uint64_t allocated, uint64_t allocs,
@@ -361,10 +406,27 @@ static void bins_json(struct report *report, const struct figures *figures)
     print_text(next(report), "]");
 }
 
-static void arena_json(struct report *report, const char *name, const struct figures *figures,
-                       bool bins)
+static void large_json(struct report *report, const struct figures *figures)
 {
-    open(report, name);
+    print_text(key(report, "", "lextents"), "[");
+    for (unsigned i = 0; i < LARGE_SIZES; i++) {
+        struct large_count sum = figures->large[i];
+        print_format(next(report), "%s{\"curlextents\":%lu}", i == 0 ? "" : ",",
+                     sum.allocs > sum.frees ? sum.allocs - sum.frees : 0);
+    }
+    print_text(next(report), "]");
+}
+
+static void arena_json(struct report *report, size_t arena, const struct figures *figures,
+                       const char *options)
+{
+    char digits[24];
+    struct print name;
+    print_start(&name, digits, sizeof digits);
+    print_unsigned(&name, arena);
+    open(report, arena == MALLCTL_ALL         ? "merged"
+                 : arena == MALLCTL_DESTROYED ? "destroyed"
+                                              : print_string(&name));
     number(report, "", "nthreads", figures->threads);
     number(report, "", "pactive", figures->pages_active);
     number(report, "", "pdirty", figures->pages_dirty);
@@ -377,9 +439,39 @@ static void arena_json(struct report *report, const char *name, const struct fig
     number(report, "", "retained", figures->retained);
     number(report, "", "base", figures->metadata);
     number(report, "", "resident", figures->resident);
-    if (bins)
+    if (strchr(options, 'b') == NULL)
         bins_json(report, figures);
+    if (strchr(options, 'l') == NULL)
+        large_json(report, figures);
     close(report);
+}
+
+/* All arenas together, unless there is only one; those that were destroyed; and one by one. */
+static void each_arena(struct report *report, const char *options)
+{
+    unsigned count = arenas_count(), used = 1;
+    struct figures figures;
+    for (unsigned i = 1; i < count; i++)
+        used += arena_is_there(i);
+    for (size_t i = 0; i < count + 2; i++) {
+        size_t number = i == 0 ? MALLCTL_ALL : i == 1 ? MALLCTL_DESTROYED : i - 2;
+        char without = i == 0 ? 'm' : i == 1 ? 'd' : 'a';
+        if (strchr(options, without) != NULL || !figures_of(number, &figures) ||
+            (i == 0 && used == 1 && !report->json) ||
+            (i == 1 && figures.small_allocs + figures.large_allocs == 0) ||
+            (i > 2 && !arena_is_there(number)))
+            continue;
+        if (report->json)
+            arena_json(report, number, &figures, options);
+        else
+            arena_table(report, number, &figures, options);
+    }
+}
+
+static bool arena_is_there(size_t number)
+{
+    const struct arena *arena = arena_at(number);
+    return arena != NULL && load_acquire(&arena->owner) != NULL;
 }
 
 static void report_json(struct report *report, const struct figures *figures, const char *options)
@@ -394,12 +486,8 @@ static void report_json(struct report *report, const struct figures *figures, co
         arenas_json(report);
     }
     totals_json(report, figures);
-    bool bins = strchr(options, 'b') == NULL;
     open(report, "stats.arenas");
-    if (strchr(options, 'm') == NULL)
-        arena_json(report, "merged", figures, bins);
-    if (strchr(options, 'a') == NULL)
-        arena_json(report, "0", figures, bins);
+    each_arena(report, options);
     close(report);
     close(report);
     print_text(next(report), "}\n");
@@ -413,11 +501,10 @@ static void report_table(struct report *report, const struct figures *figures, c
         config_section(report);
         options_section(report);
         prof_section(report);
-        arenas_table(report);
+        settings_table(report);
     }
     totals_table(report, figures);
-    if (strchr(options, 'a') == NULL)
-        arena_table(report, figures, strchr(options, 'b') == NULL);
+    each_arena(report, options);
     print_text(next(report), "--- End jemalloc statistics ---\n");
 }
 

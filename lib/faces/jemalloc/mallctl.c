@@ -37,7 +37,7 @@ enum { ROWS = COUNT_OF(nodes) };
 static const char option_start[] = "opt.";
 
 static bool is_number(char c);
-static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS]);
+static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS], bool begin);
 static int row_serve(size_t row, const struct request *request);
 static bool can_answer(void);
 
@@ -46,7 +46,7 @@ int mallctl_call(const char *name, void *old, size_t *old_length, void *new, siz
     if (!can_answer())
         return EAGAIN;
     struct request request = {old, old_length, new, new_length, {0}};
-    size_t row = row_find(name, request.numbers);
+    size_t row = row_find(name, request.numbers, false);
     return row == SIZE_MAX ? ENOENT : row_serve(row, &request);
 }
 
@@ -63,12 +63,14 @@ EXPORT int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length)
     if (!can_answer())
         return EAGAIN;
     size_t numbers[MALLCTL_NUMBERS] = {0};
-    size_t row = row_find(name, numbers);
+    size_t row = row_find(name, numbers, true), wanted = 1;
     if (row == SIZE_MAX)
         return ENOENT;
+    for (const char *dot = name; (dot = strchr(dot, '.')) != NULL; dot++)
+        wanted++;
     const char *at = row < ROWS ? nodes[row].name : "opt.?";
     size_t parts = 0, used = 0;
-    for (; at != NULL && parts < *mib_length; parts++) {
+    for (; at != NULL && parts < *mib_length && parts < wanted; parts++) {
         mib[parts] = is_number(*at) ? numbers[used++] : row;
         at = strchr(at, '.');
         at = at == NULL ? NULL : at + 1;
@@ -111,15 +113,18 @@ static bool is_number(char c)
     return c == '#' || c == '@';
 }
 
-/* Whether the name fits the row, and its numbers. If not, *differs is the position in the row. */
+/* Whether the name fits the row, or the row's first words if `begin`; and its numbers. If not,
+ * *differs is the position in the row. */
 static bool name_matches(const struct node *node, const char *name, size_t numbers[MALLCTL_NUMBERS],
-                         size_t *differs)
+                         bool begin, size_t *differs)
 {
     unsigned count = 0;
     const char *pattern = node->name;
     for (; *pattern != '\0'; pattern++) {
         *differs = (size_t)(pattern - node->name);
         if (!is_number(*pattern)) {
+            if (begin && *name == '\0' && *pattern == '.')
+                return true;
             if (*name++ != *pattern)
                 return false;
             continue;
@@ -132,8 +137,8 @@ static bool name_matches(const struct node *node, const char *name, size_t numbe
     return *name == '\0';
 }
 
-/* The row of the name, or SIZE_MAX. */
-static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
+/* The row of the name, or if `begin` one that begins so; or SIZE_MAX. */
+static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS], bool begin)
 {
     enum { LONG = 8 }; /* beyond this length comparing two rows is faster than the name with both */
     const struct node *other = NULL;
@@ -143,7 +148,7 @@ static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
         if (other != NULL && differs > LONG && node->text == other->text &&
             strncmp(node->name, other->name, differs + 1) == 0)
             continue; /* it begins like a row that did not match */
-        if (name_matches(node, name, numbers, &differs))
+        if (name_matches(node, name, numbers, begin, &differs))
             return row;
         other = node;
     }

@@ -69,9 +69,9 @@ int serve_arena_unsigned(const struct request *request, const struct node *node)
 int serve_arena_uptime(const struct request *request, const struct node *node);
 int serve_class_figure(const struct request *request, const struct node *node);
 int serve_class_unsigned(const struct request *request, const struct node *node);
+int serve_class_nonfull(const struct request *request, const struct node *node);
+int serve_large_figure(const struct request *request, const struct node *node);
 int serve_class(const struct request *request, const struct node *node);
-/* Sizes of large blocks: four for each doubling beyond BLOCK_MAX, as jemalloc lists them. */
-enum { LARGE_SIZES = 4 * (62 - 15) + 3 };
 int serve_large_size(const struct request *request, const struct node *node);
 int serve_arenas_count(const struct request *request, const struct node *node);
 int serve_arenas_create(const struct request *request, const struct node *node);
@@ -125,6 +125,7 @@ struct figures {
     struct figures_class {
         uint64_t allocs, frees, fills, flushes, made, spans;
     } classes[CLASS_COUNT];
+    struct large_count large[LARGE_SIZES];
 };
 void figures_refresh(void);
 /* Of an arena, or MALLCTL_ALL, or MALLCTL_DESTROYED. False: there is no such arena. */
@@ -141,5 +142,6 @@ enum {
     CLASS_ZERO = 2
 };
 #define CLASS_FIGURE(field) offsetof(struct figures_class, field)
+enum { LARGE_ALLOCS, LARGE_FREES, LARGE_LIVE }; /* of a size of large blocks */
 
 #endif

@@ -141,13 +141,11 @@ int serve_class(const struct request *request, const struct node *node)
 
 int serve_large_size(const struct request *request, const struct node *node)
 {
-    _Static_assert(BLOCK_MAX == 1 << 15, "LARGE_SIZES");
-    size_t at = request->numbers[0] + 1, doubling = at / 4;
     (void)node;
     if (request->numbers[0] >= LARGE_SIZES)
         return ENOENT;
     int refused = request_read_only(request);
-    size_t value = ((size_t)BLOCK_MAX << doubling) / 4 * (4 + at % 4);
+    size_t value = large_size_at((unsigned)request->numbers[0]);
     return refused ? refused : request_give(request, &value, sizeof value);
 }
 

@@ -117,7 +117,7 @@ static void count_turns(struct figures *now)
 }
 
 /* From our account to jemalloc's terms: active is what holds blocks, mapped includes the dirty
- * pages, retained is the rest of the address space. */
+ * pages and the tables, retained is the rest of the address space. */
 static void count_process(struct figures *now)
 {
     struct account account;
@@ -137,15 +137,20 @@ static void count_process(struct figures *now)
     if (account.total.frees > now->small_frees)
         now->large_frees = account.total.frees - now->small_frees;
     now->active = round_up(account.live_bytes + account.cached_bytes + account.fragmented_bytes);
-    now->mapped = now->active + round_up(account.dirty_bytes);
+    now->pages_dirty = round_up(account.dirty_bytes) / os_page_size();
     now->metadata = account.metadata_bytes;
     now->resident = account.resident_bytes > now->active ? account.resident_bytes : now->active;
-    if (account.mapped_bytes > now->mapped)
-        now->retained = account.mapped_bytes - now->mapped;
+    uint64_t backed = now->active + round_up(account.dirty_bytes);
+    if (account.mapped_bytes > backed)
+        now->retained = account.mapped_bytes - backed;
+    now->mapped = backed + round_up(now->metadata);
     now->pages_active = now->active / os_page_size();
-    now->pages_dirty = (now->mapped - now->active) / os_page_size();
     now->cached = account.cached_bytes;
     now->threads = account.heaps;
+    for (unsigned i = 0; i < LARGE_SIZES; i++) {
+        now->large[i].frees = load_relaxed(&large_counts[i].frees);
+        now->large[i].allocs = load_relaxed(&large_counts[i].allocs);
+    }
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         now->purges += load_relaxed(&pages_of[pool].returns);
         now->purged +=
@@ -190,6 +195,11 @@ static void count_arena(const struct arena *arena, struct figures *now)
     now->metadata = sizeof *arena + sizeof *arena->owner;
     now->resident = now->mapped + now->metadata;
     now->threads = owner_threads(arena->owner);
+    const struct large_count *counts = load_acquire(&arena->owner->large_counts);
+    for (unsigned i = 0; counts != NULL && i < LARGE_SIZES; i++) {
+        now->large[i].frees = load_relaxed(&counts[i].frees);
+        now->large[i].allocs = load_relaxed(&counts[i].allocs);
+    }
     now->purges = load_relaxed(&arena->purges);
     now->purged = load_relaxed(&arena->purged_pages);
 }
@@ -202,6 +212,11 @@ void figures_destroyed(const struct arena *arena)
         uint64_t allocs = part.classes[class].allocs;
         __atomic_fetch_add(&destroyed.classes[class].allocs, allocs, __ATOMIC_RELAXED);
         __atomic_fetch_add(&destroyed.classes[class].frees, allocs, __ATOMIC_RELAXED);
+    }
+    for (unsigned i = 0; i < LARGE_SIZES; i++) {
+        uint64_t allocs = part.large[i].allocs;
+        __atomic_fetch_add(&destroyed.large[i].allocs, allocs, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&destroyed.large[i].frees, allocs, __ATOMIC_RELAXED);
     }
     __atomic_fetch_add(&destroyed.small_allocs, part.small_allocs, __ATOMIC_RELAXED);
     __atomic_fetch_add(&destroyed.small_frees, part.small_allocs, __ATOMIC_RELAXED);
@@ -329,4 +344,43 @@ int serve_class_unsigned(const struct request *request, const struct node *node)
     if (of_arena(request->numbers[0]) == NULL || request->numbers[1] >= CLASS_LAST)
         return ENOENT;
     return serve_unsigned(request, node);
+}
+
+/* Spans of the class with blocks that are free and blocks that are not, as of now: they are counted
+ * one by one. As in jemalloc, the one that blocks are taken from next does not count. */
+int serve_class_nonfull(const struct request *request, const struct node *node)
+{
+    (void)node;
+    size_t number = request->numbers[0], value = 0;
+    if (of_arena(number) == NULL || request->numbers[1] >= CLASS_LAST)
+        return ENOENT;
+    int refused = request_read_only(request);
+    const struct arena *arena = number == 0 ? NULL : arena_at(number);
+    const struct owner *owner = arena == NULL ? NULL : load_acquire(&arena->owner);
+    bool any = number == MALLCTL_ALL || number == arenas_count();
+    for (uint32_t id = 1, ids = span_count(); id < ids && (any || number == 0 || owner != NULL);
+         id++) {
+        const struct span *span = span_at(id);
+        uint32_t free = load_relaxed(&span->free);
+        value += load_acquire(&span->state) == SPAN_BLOCKS && free > 0 &&
+                 free < load_relaxed(&span->blocks) && (any || owner_of(span) == owner) &&
+                 mark_class(load_relaxed(&span->mark)) == request->numbers[1] + 1;
+    }
+    value -= value > 0;
+    return refused ? refused : request_give(request, &value, sizeof value);
+}
+
+int serve_large_figure(const struct request *request, const struct node *node)
+{
+    const struct figures *figures = of_arena(request->numbers[0]);
+    if (figures == NULL || request->numbers[1] >= LARGE_SIZES)
+        return ENOENT;
+    int refused = request_read_only(request);
+    size_t at = offsetof(struct figures, large) + request->numbers[1] * sizeof(struct large_count);
+    uint64_t frees = figure(figures, at + offsetof(struct large_count, frees));
+    uint64_t allocs = figure(figures, at + offsetof(struct large_count, allocs));
+    uint64_t values[] = {[LARGE_ALLOCS] = allocs,
+                         [LARGE_FREES] = frees,
+                         [LARGE_LIVE] = allocs > frees ? allocs - frees : 0};
+    return refused ? refused : request_give(request, &values[node->number], sizeof values[0]);
 }
