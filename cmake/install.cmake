@@ -39,7 +39,7 @@ if(TARGET memoir_tool)
     # The names of the old commands, for users who put this folder into PATH.
     file(RELATIVE_PATH tool_from_compat ${CMAKE_INSTALL_PREFIX}/${compat_bin}
         ${CMAKE_INSTALL_FULL_BINDIR}/memoir)
-    foreach(name jeprof google-pprof pprof)
+    foreach(name jeprof google-pprof pprof flamegraph.pl difffolded.pl)
         file(CREATE_LINK ${tool_from_compat} ${compat_links}/bin/${name} SYMBOLIC)
         install(FILES ${compat_links}/bin/${name} DESTINATION ${compat_bin})
     endforeach()

@@ -54,7 +54,8 @@ done:
 /* By the names of the old commands, of which there may be links, it is those. */
 static char *verb_of_name(char *name)
 {
-    static const char *const names[] = {"jeprof", "google-pprof", "pprof"};
+    static const char *const names[] = {"jeprof", "google-pprof", "pprof", "flamegraph.pl",
+                                        "difffolded.pl"};
     char *slash = strrchr(name, '/');
     char *verb = slash ? slash + 1 : name;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

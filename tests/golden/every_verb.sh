@@ -128,7 +128,7 @@ values = {
     "NUMBER": ["3"], "LIMIT": ["1K"], "PROFILE": ["b.memoir"], "NAME": ["1"], "KEY=VALUE": ["heap.rate=1M"],
     "BYTES": ["64K"], "TIME": ["1s"], "": [None],
 }
-alone = {"run", "cpu", "stats", "shell", "jeprof", "google-pprof", "pprof"}  # tried in their own way, below
+alone = {"run", "cpu", "stats", "shell", "jeprof", "google-pprof", "pprof", "flamegraph.pl", "difffolded.pl"}  # tried in their own way, below
 writes = {"export", "merge", "redact"}
 runs, count = [], 0
 
@@ -187,6 +187,8 @@ for ending in "svg", "dot", "png", "pdf", "ps", "gif", "pb.gz", "folded", "callg
 add("cpu", [process], ["--duration", "200ms", "--rate-hz", "1000", "--rows", "3", "--output", "sampled.memoir"])
 add("stats", [process], [])
 add("stats", [process], ["--json"])
+add("flamegraph.pl", ["--title=All", "cpu.folded"], [])
+add("difffolded.pl", ["cpu.folded", "cpu.folded"], [])
 old = "jeprof", "google-pprof", "pprof"
 for name in old:
     for output in "text", "raw", "dot", "callgrind", "collapsed", "tree", "traces", "top", "list=main", "disasm=keep", "svg":
