@@ -5,6 +5,7 @@
 #   build FLAGS... SOURCE -o NAME   compiles like the C tests do
 #   preload COMMAND...              runs it with the library under test
 #   launch COMMAND...               starts it, waits until it prints "ready"; $pid, $place/out and $place/errors
+#   storm_library                   builds library.so, which calls back: threads load and unload it
 #   expect CODE COMMAND...          runs it and complains unless it exits with CODE
 #   open_place                      lets other users enter $place; call it before anything is in there
 #   quiet FILE                      complains if FILE holds a line of ours
@@ -84,6 +85,22 @@ answers() { # NAME COMMAND...
 
 preload() {
     MEMOIR=${MEMOIR-$mode} LD_PRELOAD=$MEMOIR_LIB "$@"
+}
+
+storm_library() {
+    cat >library.c <<'END'
+static int depth;
+void call(void (*what)(void))
+{
+    volatile char room[300] = {0};
+    if (++depth % 5 == 0)
+        what();
+    else
+        call(what);
+    room[1] = (char)depth;
+}
+END
+    build -O2 -fPIC -shared library.c -o library.so
 }
 
 launch() { # COMMAND...

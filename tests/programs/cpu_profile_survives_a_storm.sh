@@ -7,19 +7,7 @@
 . "$(dirname "$0")/common.sh"
 cd "$place" || exit 2
 command -v "$CXX" >/dev/null 2>&1 || skip "there is no C++ compiler"
-cat >library.c <<'END'
-static int depth;
-void call(void (*what)(void))
-{
-    volatile char room[300] = {0};
-    if (++depth % 5 == 0)
-        what();
-    else
-        call(what);
-    room[1] = (char)depth;
-}
-END
-build -O2 -fPIC -shared library.c -o library.so
+storm_library
 "$CXX" -std=c++17 -O1 -g -w "$root/tests/programs/cpu_profile_survives_a_storm.cc" -pthread -ldl -o storm || exit 2
 seconds=${MEMOIR_STORM_SECONDS:-3}
 for options in '' heap.rate:0; do

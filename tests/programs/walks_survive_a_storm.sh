@@ -6,20 +6,7 @@
 
 cd "$place" || exit 2
 command -v "$CXX" >/dev/null 2>&1 || skip "there is no C++ compiler"
-cat >library.c <<'END'
-void call(void (*what)(void));
-static int depth;
-void call(void (*what)(void))
-{
-    volatile char room[300] = {0};
-    if (++depth % 5 == 0)
-        what();
-    else
-        call(what);
-    room[1] = (char)depth;
-}
-END
-build -O2 -fPIC -shared library.c -o library.so
+storm_library
 for file in lib/watch/unwind lib/watch/rules lib/watch/own_stack lib/watch/code base/call base/cfi base/cfi_expression \
     base/object base/loaded base/os base/os_memory base/confine base/alternate; do
     build -O2 -c "$root/$file.c" -o "$(basename $file).o"

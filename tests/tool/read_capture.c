@@ -14,6 +14,7 @@
 
 #include "base/file/crc.h"
 #include "base/file/proto.h"
+#include "tests/tool/profiles.h"
 #include "tests/unit/unit.h"
 
 enum { FILE_MAX = 1 << 16, SNAPSHOTS = 40 };
@@ -165,18 +166,7 @@ static void put_whole(unsigned rows, uint64_t live)
 
 static bool read_at(struct profile *profile, size_t size, const char *at)
 {
-    struct read_error error;
-    char *copy = malloc(size + 1); /* so that AddressSanitizer sees its end */
-    assert(copy != NULL);
-    memcpy(copy, file, size);
-    copy[size] = '\0';
-    struct read_input input = {.name = "x", .bytes = copy, .size = size, .options = {.at = at}};
-    profile_start(profile);
-    bool done = profile_read(profile, &input, &error);
-    assert(done || error.reason[0] != '\0');
-    assert(!profile->failed);
-    free(copy);
-    return done;
+    return read_text(profile, (const char *)file, size, at);
 }
 
 static int64_t sum(const struct profile *profile, const char *type)

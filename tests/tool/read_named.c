@@ -7,23 +7,8 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read.h"
 
+#include "tests/tool/profiles.h"
 #include "tests/unit/unit.h"
-
-static bool read_text(struct profile *profile, const char *text, size_t size, const char *at)
-{
-    struct read_error error = {0};
-    char *copy = malloc(size + 1); /* so that AddressSanitizer sees its end */
-    assert(copy != NULL);
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    struct read_input input = {.name = "x", .bytes = copy, .size = size, .options = {.at = at}};
-    profile_start(profile);
-    bool done = profile_read(profile, &input, &error);
-    assert(done || error.reason[0] != '\0');
-    assert(!profile->failed);
-    free(copy);
-    return done;
-}
 
 static void read_whole(struct profile *profile, const char *text, const char *format)
 {

@@ -10,6 +10,7 @@
 
 #include <zlib.h>
 
+#include "tests/tool/profiles.h"
 #include "tests/unit/unit.h"
 
 static uint32_t function(struct profile *profile, const char *name, const char *file)
@@ -170,16 +171,6 @@ static void the_same_comes_back(const struct profile *profile)
     }
 }
 
-static int64_t sum(const struct profile *profile, const char *type)
-{
-    int column = profile_type_named(profile, type);
-    int64_t total = 0;
-    assert(column >= 0);
-    for (size_t i = 0; i < profile->samples.count; i++)
-        total += profile->samples.values[column][i];
-    return total;
-}
-
 /* The rest of what pprof's format has; and formats that keep no names, or no stacks. */
 static void more_comes_back(const struct profile *profile)
 {
@@ -200,8 +191,8 @@ static void more_comes_back(const struct profile *profile)
     profile_free(&again);
     for (unsigned i = 0; i < 2; i++) {
         read_back(&again, i == 0 ? "out.heap" : "out.callgrind");
-        assert(sum(&again, "inuse_space") == sum(profile, "inuse_space"));
-        assert(sum(&again, "alloc_objects") == sum(profile, "alloc_objects"));
+        assert(profile_sum(&again, "inuse_space") == profile_sum(profile, "inuse_space"));
+        assert(profile_sum(&again, "alloc_objects") == profile_sum(profile, "alloc_objects"));
         profile_free(&again);
     }
 }

@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "tests/tool/profiles.h"
 #include "tests/unit/unit.h"
 
 enum { HEAPS = 300, SITES_MAX = 6, BLOCKS_MAX = 12, RATE = 524288, BLOCK_MOST = 700000 };
@@ -91,22 +92,12 @@ static void mix_make(struct profile *profile)
     assert(!profile->failed && profile->counted);
 }
 
-static int64_t sum(const struct profile *profile, const char *type)
-{
-    int column = profile_type_named(profile, type);
-    int64_t total = 0;
-    assert(column >= 0);
-    for (size_t i = 0; i < profile->samples.count; i++)
-        total += profile->samples.values[column][i];
-    return total;
-}
-
 static bool same(const struct profile *profile, const struct profile *again,
                  const char *const types[3])
 {
     bool right = true;
     for (unsigned i = 0; i < 3; i++) {
-        int64_t wanted = sum(profile, types[i]), got = sum(again, types[i]);
+        int64_t wanted = profile_sum(profile, types[i]), got = profile_sum(again, types[i]);
         if (wanted != got)
             printf("%s: %lld instead of %lld\n", types[i], (long long)got, (long long)wanted);
         right &= wanted == got;

@@ -230,7 +230,8 @@ static bool process_find(struct process *process, const char *word, struct error
     if (strlen(word) <= 9 && number > 0 && process_read(process, (pid_t)number))
         return true;
     error_set(error, ERROR_TARGET, "no file and no process %s", word);
-    return error_hint(error, "memoir ps");
+    error_hint(error, "memoir ps");
+    return false;
 }
 
 /* As docs/LEAKS.md promises it. */

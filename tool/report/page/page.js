@@ -19,14 +19,7 @@
     let shown = null, graph = null, nodes = null, rows = ROWS;
 
     function element(name, attributes, parent, text) {
-        const made = document.createElement(name);
-        for (const key in attributes)
-            made.setAttribute(key, attributes[key]);
-        if (text !== undefined)
-            made.textContent = text;
-        if (parent)
-            parent.appendChild(made);
-        return made;
+        return flame_fill(document.createElement(name), attributes, parent, text);
     }
 
     // The address.

@@ -5,7 +5,10 @@
 "use strict";
 
 function flame_element(name, attributes, parent, text) {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    return flame_fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, parent, text);
+}
+
+function flame_fill(made, attributes, parent, text) {
     for (const key in attributes)
         made.setAttribute(key, attributes[key]);
     if (text !== undefined)
