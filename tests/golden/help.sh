@@ -4,7 +4,7 @@
 # `memoir help`: the questions of every day, all commands, every command, every topic; each fits
 # into the terminal, and what was misspelt is named only if it is near.
 . "$(dirname "$0")/../programs/common.sh"
-need python3
+need_terminal
 settle
 memoir() { "$MEMOIR_TOOL" "$@"; }
 

@@ -8,7 +8,7 @@
 # is written for machines is what they read.
 # shellcheck source=tests/programs/common.sh
 . "$(dirname "$0")/../programs/common.sh"
-need python3
+need_terminal
 cd "$place" || exit 2
 export XDG_CACHE_HOME="$place/cache" HOME="$place"
 

@@ -4,7 +4,7 @@
 # What takes longer than a moment says so on the terminal, in per cent where the size is known, and
 # is gone afterwards; what is quick, quiet or no terminal says nothing.
 . "$(dirname "$0")/../programs/common.sh"
-need python3
+need_terminal
 settle
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH
 terminal=$root/tests/golden/terminal/pty.py

@@ -4,6 +4,7 @@
 # What the command does to a terminal, and to what stands in its place: colours, the pager, pipes that
 # are closed early, standard output that is closed or full.
 . "$(dirname "$0")/../programs/common.sh"
+need_terminal
 need python3 less
 settle
 unset TERM

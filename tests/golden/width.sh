@@ -4,6 +4,7 @@
 # Every verb on terminals of 40 to 200 columns: nothing is wider, names are cut where they say least,
 # and what goes into a pipe is not cut at all.
 . "$(dirname "$0")/../programs/common.sh"
+need_terminal
 need python3 less
 settle
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH

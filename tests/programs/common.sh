@@ -51,6 +51,11 @@ need() {
     done
 }
 
+need_terminal() {
+    need python3
+    python3 -c 'import os; os.openpty()' 2>/dev/null || skip "there are no terminals: /dev/pts is not mounted"
+}
+
 # A clone may lie below a folder that only its owner enters, as /root: then $place moves to /tmp.
 open_place() {
     chmod 755 "$place"

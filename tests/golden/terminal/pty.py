@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""helper: runs commands on a terminal of so many columns, for the scripts beside this folder.
+"""helper: runs commands on a terminal with a number of columns, for the scripts beside this folder.
 
     pty.py COLUMNS [NAME=VALUE]... COMMAND...   prints what the terminal got, ends as the command
     pty.py --wide COLUMNS,COLUMNS... COMMANDS   of each line of the file COMMANDS, a command for sh:

@@ -423,9 +423,9 @@ static void put_rest(const struct view *view, const struct leaks *leaks, const s
 
 static void put_rule(const struct view *view, const struct leaks *leaks, const struct style *style)
 {
-    const char *words = "A single moment can't show leaks. Record every block until the "
-                        "program ends\n(memoir run --exact), or compare two profiles (memoir "
-                        "leaks FIRST SECOND).";
+    const char *words = "A single moment can't show leaks. memoir run --leaks finds blocks that "
+                        "nothing points to,\nmemoir leaks PID does so in a running process, memoir "
+                        "leaks FIRST SECOND compares.";
     char count[32];
     if (view->base)
         words = "Counted as leaks: sites that grew by more than the noise from the "
