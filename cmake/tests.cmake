@@ -304,7 +304,7 @@ endfunction()
 
 function(discover_install)
     set(words "")
-    foreach(way pkgconfig-shared pkgconfig-static cmake-shared cmake-static names)
+    foreach(way pkgconfig-shared pkgconfig-static cmake-shared cmake-static names as)
         register(install/${way} 300 ENVIRONMENT ${script_environment}
             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/run ${way} ${PROJECT_BINARY_DIR})
     endforeach()
