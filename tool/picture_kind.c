@@ -15,6 +15,7 @@ static const struct picture_kind kinds[] = {
     {"time", picture_time, VIEW_SITE, VIEW_BLAME, "time"},
     {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, "sizes"},
     {"frag", picture_frag, VIEW_SITE, VIEW_BLAME, "frag"},
+    {"threads", picture_threads, VIEW_SITE, VIEW_BLAME, "threads"},
 };
 
 const char picture_endings[] = " .html .svg .dot .pdf .ps .png .gif";

@@ -76,7 +76,8 @@ bool verb_sizes(const struct arguments *arguments, struct error *error)
 
 bool verb_threads(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.adjust = request_adjust, .report = report_threads};
+    static const struct answer answer = {
+        .draw = picture_write, .adjust = request_adjust, .report = report_threads};
     return session_ask(arguments, &answer, NULL, error);
 }
 

@@ -74,4 +74,20 @@ for clock in cpu wall; do
     "$MEMOIR_TOOL" threads run.memoir >table 2>&1
     [ "$(sed -n '/^which thread ran when/,$p' table | grep -c '  turn-[012]  ')" -eq 3 ] || fail "$clock: $(cat table)"
 done
+"$MEMOIR_TOOL" threads run.memoir -o threads.svg 2>message || fail "no picture: $(cat message)"
+"$MEMOIR_TOOL" report run.memoir -o page.html 2>message || fail "no page: $(cat message)"
+cat >pictured.py <<'END'
+"""The rows of the picture: the bars of a thread begin where those of the one before end."""
+import re, xml.etree.ElementTree as tree
+svg = "{http://www.w3.org/2000/svg}"
+rows = {}
+for group in tree.parse("threads.svg").getroot().iter(svg + "g"):
+    name = group.find(svg + "title").text.split()[0]
+    bars = [(float(bar.get("x")), float(bar.get("height"))) for bar in group.iter(svg + "rect")]
+    rows[name] = sum(x * height for x, height in bars) / sum(height for _, height in bars)
+assert rows["turn-0"] < rows["turn-1"] < rows["turn-2"], rows
+page = open("page.html").read()
+assert len(re.findall(r"<title>turn-[012] ", page)) == 6, "not all threads in both widths of the page"
+END
+python3 pictured.py >judged 2>&1 || fail "the picture: $(cat judged)"
 finish

@@ -157,7 +157,7 @@ complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'add the mach
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending does not tell' -x -a 'flame graph time sizes'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending does not tell' -x -a 'flame graph time sizes threads'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: draw the roots at the top'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merge from the leaf, with callers above it'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'title of the picture' -x

@@ -50,6 +50,7 @@ static void flame_put(struct html *html);
 static void table_put(struct html *html);
 static bool sizes_put(struct html *html);
 static bool frag_put(struct html *html);
+static bool threads_put(struct html *html);
 static void data_put(struct html *html);
 
 const struct view *html_past(struct html *html)
@@ -194,7 +195,7 @@ static bool body_put(struct html *html)
     table_put(html);
     if (html->leaks.text)
         fprintf(file, "<section id=\"leaks\">\n%s</section>\n", html->leaks.text);
-    if (!sizes_put(html) || !frag_put(html))
+    if (!threads_put(html) || !sizes_put(html) || !frag_put(html))
         return false;
     fprintf(file,
             "</main>\n<footer>Made by memoir %s. This file needs no other and asks nothing of the "
@@ -491,6 +492,25 @@ static bool frag_put(struct html *html)
     plots_put(html, &view, picture_frag);
     fputs("<p class=\"quiet\">A span returns to the kernel with its last live block: a site pins "
           "its part of the spans that its blocks are in (memoir frag).</p>\n</section>\n",
+          html->file);
+    view_free(&view);
+    return true;
+}
+
+static bool threads_put(struct html *html)
+{
+    struct view view = {0};
+    struct view_options options = html->view;
+    options.base = NULL;
+    options.by = VIEW_SITE;
+    if (html->profile->courses.count == 0 || html->options->base_name)
+        return true;
+    if (!view_make(&view, html->profile, &options, html->error))
+        return false;
+    fputs("<section id=\"threads\">\n<h2>Which thread ran when</h2>\n", html->file);
+    plots_put(html, &view, picture_threads);
+    fputs("<p class=\"quiet\">The height of a bar is the thread's share of one CPU (memoir "
+          "threads).</p>\n</section>\n",
           html->file);
     view_free(&view);
     return true;

@@ -27,5 +27,6 @@ bool picture_layout(const char *text, const char *format, FILE *file, struct vie
 void picture_time(const struct view *view, const struct picture_options *options, FILE *file);
 void picture_frag(const struct view *view, const struct picture_options *options, FILE *file);
 void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file);
+void picture_threads(const struct view *view, const struct picture_options *options, FILE *file);
 
 #endif
