@@ -16,6 +16,7 @@
 #include "lib/control/leaks.h"
 #include "lib/control/leaks_by_stack.h"
 #include "lib/control/leaks_declared.h"
+#include "lib/control/leaks_name.h"
 #include "lib/dump/dump.h"
 
 /* The styles of memoir, jemalloc and gperftools, set up at start and changed by their faces. */

@@ -20,10 +20,12 @@ enum {
 static uint32_t turn; /* the process that a thread makes one of; another one's: left by fork */
 static uint32_t done;
 static struct leak_request request_now;
+static struct scan_others others_now;
 static const struct leak_scan *found;
 static const struct roots_thread *exiting; /* the thread that ends the program */
 
 static const struct leak_scan *find(const struct leak_request *request);
+static bool guarded_blocks(struct scan_others *others);
 static void helper_run(void);
 static void complain(const char *why);
 
@@ -55,12 +57,14 @@ const struct leak_scan *leaks_find(const struct leak_request *request)
 static const struct leak_scan *find(const struct leak_request *request)
 {
     uint64_t since_ms = os_now_ms(), before;
-    if (guard_hides() || confined(CONFINE_LEAKS))
+    if (confined(CONFINE_LEAKS))
         return NULL;
     store_relaxed(&done, 0);
     request_now = *request;
     if (request_now.here == NULL)
         request_now.here = exiting;
+    if (guarded_blocks(&others_now))
+        request_now.others = &others_now;
     os_signals_set(UINT64_MAX, &before); /* the helper inherits it */
     bool started = os_thread_prepare() && os_thread_start(helper_run, STACK_SIZE) == 0;
     os_signals_set(before, NULL);
@@ -85,8 +89,6 @@ void leaks_exit(const struct roots_thread *here)
 
 const char *leaks_refusal(void)
 {
-    if (guard_hides())
-        return "blocks are guarded; run it once more without guard";
     if (confined(CONFINE_LEAKS))
         return "the program's seccomp filter would end it for that (docs/CONTROL.md lists the "
                "system calls)";
@@ -102,6 +104,23 @@ const char *leaks_refusal(void)
         break;
     }
     return "the system gave no thread for it, no memory, or no list of mappings; try again";
+}
+
+static bool guarded_at(uint32_t number, struct found *block, const struct record **record)
+{
+    const struct cell *cell = cells_live(number);
+    if (cell == NULL)
+        return false;
+    *block = (struct found){cell->start, cell->size, number};
+    *record = cell->recorded && cell->record.site != 0 ? &cell->record : NULL;
+    return true;
+}
+
+static bool guarded_blocks(struct scan_others *others)
+{
+    *others = (struct scan_others){.count = cells_count, .at = guarded_at, .find = cells_inside};
+    cells_table(&others->table.start, &others->table.end);
+    return cells_range(&others->memory.start, &others->memory.end);
 }
 
 static void helper_run(void)

@@ -449,11 +449,36 @@ void cells_each(void (*each)(void *context, struct cell *cell), void *context)
             each(context, &cells[i]);
 }
 
+uint32_t cells_count(void)
+{
+    return load_acquire(&count);
+}
+
+const struct cell *cells_live(uint32_t number)
+{
+    return load_acquire(&cells[number].state) == CELL_LIVE ? &cells[number] : NULL;
+}
+
+uint32_t cells_inside(uintptr_t address)
+{
+    const struct cell *cell = cells_near(address);
+    if (cell == NULL || cell->state != CELL_LIVE ||
+        address - cell->start >= (cell->size > 0 ? cell->size : 1))
+        return 0;
+    return (uint32_t)(cell - cells);
+}
+
 bool cells_range(uintptr_t *start, uintptr_t *end)
 {
     *start = region;
     *end = region + region_size;
     return region != 0;
+}
+
+void cells_table(uintptr_t *start, uintptr_t *end)
+{
+    *start = (uintptr_t)cells;
+    *end = *start + table_bytes();
 }
 
 /* ---- after fork and after jumps ----------------------------------------------------------- */

@@ -109,8 +109,16 @@ struct cells_sums {
 struct cells_sums cells_sums(void);
 /* Calls `each` for every live block. The program may go on meanwhile. */
 void cells_each(void (*each)(void *context, struct cell *cell), void *context);
+/* The numbers of all cells are from 1 to below this. */
+uint32_t cells_count(void);
+/* The cell with that number; NULL if it is not live. */
+const struct cell *cells_live(uint32_t number);
+/* The number of the live block that an address is in; a block of no byte has its start. 0: none. */
+uint32_t cells_inside(uintptr_t address);
 /* The addresses in use, from `*start` on; false if there are none. */
 bool cells_range(uintptr_t *start, uintptr_t *end);
+/* The same for the cells themselves. */
+void cells_table(uintptr_t *start, uintptr_t *end);
 
 /* In a forked child, and after a jump out of a signal handler. */
 void cells_recover(uint32_t parent_id);

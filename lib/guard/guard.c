@@ -84,11 +84,6 @@ void guard_faults(void)
         fault_init();
 }
 
-bool guard_hides(void)
-{
-    return guard_all || guard_fences || guard_spaced;
-}
-
 void guard_complain(enum guard_error error, uintptr_t address, const struct cell *cell,
                     const char *call, const struct caller *caller, size_t size)
 {

@@ -27,13 +27,11 @@ extern HIDDEN uint64_t guard_spans_every, guard_large_every;
 extern HIDDEN bool guard_spaced; /* one of them is in force */
 /* Whether the next block is to be guarded; `spans`: how many were made until now. */
 bool guard_is_due(bool large, uint64_t spans);
-/* Blocks lie where the scan for lost blocks does not look. */
-bool guard_hides(void);
 /* With `guard_sampled`: whether the next sample is to be guarded. */
 bool guard_picks(void);
 
-/* At the start, from the options. `scanned`: there will be a scan for lost blocks, which sees none
- * of the guarded ones. */
+/* At the start, from the options. `scanned`: there will be a scan for lost blocks, which is quicker
+ * where few are guarded: only what `guard` itself asks for is. */
 void guard_init(bool scanned);
 /* In our constructor: the handler of faults. */
 void guard_faults(void);

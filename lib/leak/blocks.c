@@ -63,7 +63,7 @@ bool block_at(uintptr_t address, struct found *block)
     const struct span *span = window_has((const void *)address) ? span_find((void *)address) : NULL;
     if (span == NULL)
         return false;
-    *block = (struct found){(uintptr_t)span_start(span), 0};
+    *block = (struct found){(uintptr_t)span_start(span), 0, 0};
     if (span->state == SPAN_LARGE)
         block->size = large_size(span);
     if (span->state == SPAN_BLOCKS) {
@@ -71,7 +71,7 @@ bool block_at(uintptr_t address, struct found *block)
         unsigned index = span_index(span, (const void *)address, class);
         if (index >= span->blocks)
             return false;
-        *block = (struct found){(uintptr_t)span_block(span, index, class), class_size(class)};
+        *block = (struct found){(uintptr_t)span_block(span, index, class), class_size(class), 0};
     }
     return address - block->start < block->size && block_is_live(block->start);
 }
@@ -96,13 +96,14 @@ void blocks_base_free(struct blocks_base *base)
         os_unmap(base, base->bytes);
 }
 
-bool blocks_is_old(const struct blocks_base *base, const struct found *block)
+bool blocks_is_old(const struct blocks_base *base, const struct found *block,
+                   const struct record *record)
 {
     size_t granule = (block->start - window.base) >> GRANULE_SHIFT;
-    if (granule >= base->granules ||
-        (base->bits[granule / BITS_IN_WORD] >> granule % BITS_IN_WORD & 1) == 0)
+    if (block->other == 0 &&
+        (granule >= base->granules ||
+         (base->bits[granule / BITS_IN_WORD] >> granule % BITS_IN_WORD & 1) == 0))
         return false;
-    const struct record *record = block_record(block->start);
     if (record == NULL)
         return true;
     uint64_t born = (uint64_t)record->born_high << 32 | record->born_low;
@@ -112,7 +113,7 @@ bool blocks_is_old(const struct blocks_base *base, const struct found *block)
 
 static void visit_large(const struct span *span, blocks_visitor *visit, void *context)
 {
-    struct found block = {(uintptr_t)span_start(span), large_size(span)};
+    struct found block = {(uintptr_t)span_start(span), large_size(span), 0};
     if (block_is_live(block.start))
         visit(context, &block);
 }
@@ -120,7 +121,7 @@ static void visit_large(const struct span *span, blocks_visitor *visit, void *co
 static void visit_one(const struct span *span, unsigned index, blocks_visitor *visit, void *context)
 {
     unsigned class = mark_class(span->mark);
-    struct found block = {(uintptr_t)span_block(span, index, class), class_size(class)};
+    struct found block = {(uintptr_t)span_block(span, index, class), class_size(class), 0};
     if (block_is_live(block.start))
         visit(context, &block);
 }

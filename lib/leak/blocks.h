@@ -13,6 +13,7 @@ struct record; /* lib/window/span.h */
 struct found {
     uintptr_t start;
     size_t size;
+    uint32_t other; /* its number, if it lies outside of the window (scan.h) */
 };
 
 typedef void blocks_visitor(void *context, const struct found *block);
@@ -30,7 +31,9 @@ bool block_at(uintptr_t address, struct found *block);
 struct blocks_base;
 struct blocks_base *blocks_base_take(void);
 void blocks_base_free(struct blocks_base *base);
-/* Whether the block was there, as far as its address tells and, if it has a record, its age. */
-bool blocks_is_old(const struct blocks_base *base, const struct found *block);
+/* Whether the block was there, as far as its address tells and, if it has a record, its age. Of a
+ * block outside of the window only the record tells, and one without a record was there. */
+bool blocks_is_old(const struct blocks_base *base, const struct found *block,
+                   const struct record *record);
 
 #endif

@@ -7,7 +7,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/watch/watch.h"
 
-enum { OF_BLOCK = 0, OF_RANGE = 1 };
+enum { OF_BLOCK = 0, OF_RANGE = 1, OF_OTHER = 2 }; /* of ranges, all odd numbers */
 
 struct declared {
     struct table_entry entry; /* a: the address; b: a block, or a range and its length */
@@ -45,6 +45,20 @@ bool declared_ignore_end(const void *block)
     return found != NULL && __atomic_exchange_n(&found->times, 0, __ATOMIC_ACQ_REL) != 0;
 }
 
+bool declared_ignore_other(const void *block)
+{
+    struct declared *found = find(block, OF_OTHER);
+    if (found != NULL)
+        store_release(&found->times, 1);
+    return found != NULL;
+}
+
+bool declared_ignore_other_end(const void *block)
+{
+    struct declared *found = find(block, OF_OTHER);
+    return found != NULL && __atomic_exchange_n(&found->times, 0, __ATOMIC_ACQ_REL) != 0;
+}
+
 bool declared_root(const void *start, size_t size)
 {
     struct declared *found = size == 0 ? NULL : find(start, range_kind(size));
@@ -72,7 +86,7 @@ void declared_each(void (*visit)(void *context, uintptr_t start, size_t size), v
         bool range = (declared->entry.b & OF_RANGE) != 0;
         if (load_acquire(&declared->entry.a) == 0 || load_acquire(&declared->times) == 0)
             continue;
-        if (range || is_same(declared))
+        if (range || declared->entry.b == OF_OTHER || is_same(declared))
             visit(context, (uintptr_t)declared->entry.a, range ? declared->size : 0);
     }
 }

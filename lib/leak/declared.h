@@ -16,6 +16,9 @@
 bool declared_ignore(const void *block);
 /* It may be one again. False: it was not ignored. */
 bool declared_ignore_end(const void *block);
+/* The same for a block outside of the window, which the caller knows to be live. */
+bool declared_ignore_other(const void *block);
+bool declared_ignore_other_end(const void *block);
 /* Memory that is looked at as data segments are. False: memory is out. */
 bool declared_root(const void *start, size_t size);
 /* False: there was no such call before, with these arguments. */

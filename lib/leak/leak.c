@@ -133,6 +133,11 @@ static void skip_note(void *roots, const void *start, size_t bytes)
     roots_skip(roots, start, bytes);
 }
 
+static void skip_range(struct roots *roots, const struct scan_range *range)
+{
+    roots_skip(roots, (const void *)range->start, range->end - range->start);
+}
+
 /* What the scan has used, and, in a copy, what the program does not share with it any more. */
 static void memory_tell(const struct scan *scan, const struct touched *touched)
 {
@@ -159,6 +164,7 @@ static bool scan_here(void)
         .kept = request->kept,
         .base = request->base,
         .step = request->step,
+        .others = request->others,
     };
     struct roots roots = {.threads = stop_now.threads,
                           .threads_count = stop_now.count,
@@ -187,6 +193,11 @@ static bool scan_here(void)
         roots_skip(&roots, shared_now, sizeof *shared_now);
         if (shared_last != NULL)
             roots_skip(&roots, shared_last, sizeof *shared_last);
+        if (request->others != NULL) {
+            skip_range(&roots, &request->others->memory);
+            skip_range(&roots, &request->others->table);
+            roots_skip(&roots, scan.others, scan.others_count);
+        }
         huge_notes(skip_note, &roots);
         uintptr_t start, end;
         if (os_thread_room(&start, &end))

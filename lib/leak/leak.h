@@ -20,6 +20,7 @@ struct leak_request {
     bool without_globals; /* nor do data segments and mappings */
     bool (*kept)(const struct record *record); /* as in scan.h, as are these */
     const struct blocks_base *base;
+    const struct scan_others *others;
     unsigned step;
     const struct roots_thread *here; /* the thread that asks, or NULL */
 };

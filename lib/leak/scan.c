@@ -39,16 +39,22 @@ static void part_scan(struct scan *scan, struct scan_range part);
 static void waiting_scan(struct scan *scan);
 static blocks_visitor visit_kept, visit_old, visit_possible, visit_reached, visit_lost,
     visit_leader;
+static void visit_other(struct scan *scan, uint32_t number, blocks_visitor *visit);
+static void all_each(struct scan *scan, blocks_visitor *visit);
 static void count_owned(struct scan *scan, const struct found *block);
 
 bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_result *result)
 {
     *scan = (struct scan){.rules = *rules, .result = result};
     scan->window_bytes = load_acquire(&window.granules) * GRANULE;
+    if (rules->others != NULL)
+        scan->others_count = rules->others->count();
     if (!memory_take(scan)) {
         scan_end(scan);
         return false;
     }
+    if (rules->others != NULL && rules->step == 0) /* one word after the other */
+        scan->rules.step = sizeof(uintptr_t);
     note_large(scan);
     result->complete = true;
     return true;
@@ -77,18 +83,20 @@ void scan_root_word(struct scan *scan, uintptr_t word)
 void scan_finish(struct scan *scan)
 {
     if (scan->rules.kept != NULL)
-        blocks_each(visit_kept, scan);
+        all_each(scan, visit_kept);
     if (scan->rules.base != NULL)
-        blocks_each(visit_old, scan);
+        all_each(scan, visit_old);
     scan->phase = PHASE_POSSIBLE;
     if (scan->any_possible)
-        blocks_each(visit_possible, scan);
-    blocks_each(visit_reached, scan);
+        all_each(scan, visit_possible);
+    all_each(scan, visit_reached);
     if (!scan->any_unseen)
         return;
     scan->phase = PHASE_LEAD;
-    blocks_each(visit_lost, scan);
+    all_each(scan, visit_lost);
     scan->phase = PHASE_OWN;
+    for (uint32_t number = scan->others_count; number-- > 1;)
+        visit_other(scan, number, visit_leader);
     blocks_each_backwards(visit_leader, scan);
 }
 
@@ -96,6 +104,8 @@ void scan_end(struct scan *scan)
 {
     if (scan->states != NULL)
         os_unmap(scan->states, scan->states_bytes);
+    if (scan->others != NULL)
+        os_unmap(scan->others, scan->others_count);
     if (scan->large != NULL)
         os_unmap(scan->large, scan->large_bytes);
     if (scan->waiting != NULL)
@@ -109,6 +119,8 @@ static bool memory_take(struct scan *scan)
     scan->large_bytes = scan->window_bytes / UNIT * sizeof(uint32_t) + UNIT;
     scan->states = os_map(scan->states_bytes);
     scan->large = os_map(scan->large_bytes);
+    if (scan->others_count > 0 && (scan->others = os_map(scan->others_count)) == NULL)
+        return false;
     /* No more entries than blocks, and a heap has at most a block for each granule. */
     scan->waiting_max = scan->window_bytes / GRANULE + WAITING_LEAST;
     if (scan->waiting_max > WAITING_MAX)
@@ -141,19 +153,66 @@ static uint64_t *state_word(const struct scan *scan, uintptr_t block, unsigned *
     return &scan->states[granule / STATES_IN_WORD];
 }
 
-static unsigned state_of(const struct scan *scan, uintptr_t block)
+static unsigned state_of(const struct scan *scan, const struct found *block)
 {
     unsigned shift;
-    const uint64_t *word = state_word(scan, block, &shift);
+    if (unlikely(block->other != 0))
+        return scan->others[block->other];
+    const uint64_t *word = state_word(scan, block->start, &shift);
     return *word >> shift & ((1u << STATE_BITS) - 1);
 }
 
-static void state_set(const struct scan *scan, uintptr_t block, unsigned state)
+static void state_set(const struct scan *scan, const struct found *block, unsigned state)
 {
     unsigned shift;
-    uint64_t *word = state_word(scan, block, &shift);
+    if (unlikely(block->other != 0)) {
+        scan->others[block->other] = (uint8_t)state;
+        return;
+    }
+    uint64_t *word = state_word(scan, block->start, &shift);
     *word &= ~((((uint64_t)1 << STATE_BITS) - 1) << shift);
     *word |= (uint64_t)state << shift;
+}
+
+/* ---- blocks outside of the window ---- */
+
+static bool is_among_others(const struct scan *scan, uintptr_t word)
+{
+    const struct scan_others *others = scan->rules.others;
+    return others != NULL && word >= others->memory.start && word < others->memory.end;
+}
+
+static bool other_find(const struct scan *scan, uintptr_t word, struct found *block)
+{
+    const struct record *record;
+    uint32_t number = scan->rules.others->find(word);
+    return number != 0 && number < scan->others_count &&
+           scan->rules.others->at(number, block, &record);
+}
+
+static void visit_other(struct scan *scan, uint32_t number, blocks_visitor *visit)
+{
+    struct found block;
+    const struct record *record;
+    if (scan->rules.others->at(number, &block, &record))
+        visit(scan, &block);
+}
+
+static void all_each(struct scan *scan, blocks_visitor *visit)
+{
+    blocks_each(visit, scan);
+    for (uint32_t number = 1; number < scan->others_count; number++)
+        visit_other(scan, number, visit);
+}
+
+static const struct record *record_of(const struct scan *scan, const struct found *block)
+{
+    struct found same;
+    const struct record *record = NULL;
+    if (block->other == 0)
+        return block_record(block->start);
+    scan->rules.others->at(block->other, &same, &record);
+    return record;
 }
 
 /* ---- from a word to a block ---- */
@@ -163,7 +222,7 @@ static bool find_inside(const struct scan *scan, uintptr_t word, struct found *b
     uint32_t unit = unit_of((const void *)word), id = scan->large[unit];
     if (id != 0) {
         const struct span *span = span_at(id);
-        *block = (struct found){(uintptr_t)span_start(span), large_size(span)};
+        *block = (struct found){(uintptr_t)span_start(span), large_size(span), 0};
         return block_is_live(block->start);
     }
     const struct span *span = span_at(window.units[unit]);
@@ -172,21 +231,23 @@ static bool find_inside(const struct scan *scan, uintptr_t word, struct found *b
     unsigned class = mark_class(span->mark), index = span_index(span, (const void *)word, class);
     if (index >= span->blocks)
         return false;
-    *block = (struct found){(uintptr_t)span_block(span, index, class), class_size(class)};
+    *block = (struct found){(uintptr_t)span_block(span, index, class), class_size(class), 0};
     return block_is_live(block->start);
 }
 
-/* Cost: two loads for a pointer to a block's start. `word` is in the window. */
+/* Cost: two loads for a pointer to a block's start. `word` is in the window, or among others. */
 static bool find(const struct scan *scan, uintptr_t word, struct found *block)
 {
     const void *p = (const void *)word;
+    if (unlikely(is_among_others(scan, word)))
+        return other_find(scan, word, block);
     uint32_t unit = unit_of(p);
     unsigned kind = window.kinds[unit];
     uint8_t sign = *live_in(window.live[kind], p);
     if (word % GRANULE == 0 && (sign == live_sign(p) || live_is_cold(sign, p))) {
         size_t size = kind == MARK_LARGE ? large_size(span_at(scan->large[unit]))
                                          : class_size(mark_class(kind));
-        *block = (struct found){word, size};
+        *block = (struct found){word, size, 0};
         return true;
     }
     return find_inside(scan, word, block);
@@ -231,7 +292,7 @@ static bool inside_counts(const struct scan_rules *rules, uintptr_t word, const 
         return true;
     if (offset == 2 * COUNT_BYTES && is_count(block->start, room)) /* libc's list of TLS blocks */
         return true;
-    return is_constant(rules, *(const uintptr_t *)word);
+    return room >= sizeof(uintptr_t) && is_constant(rules, *(const uintptr_t *)word);
 }
 
 /* ---- following ---- */
@@ -260,7 +321,7 @@ static void follow(struct scan *scan, uintptr_t word)
     struct found block;
     if (!find(scan, word, &block))
         return;
-    unsigned before = state_of(scan, block.start), after = before;
+    unsigned before = state_of(scan, &block), after = before;
     switch (scan->phase) {
     case PHASE_REACH:
         if (before == REACHED)
@@ -286,7 +347,7 @@ static void follow(struct scan *scan, uintptr_t word)
     if (after == before)
         return;
     scan->any_possible |= after == POSSIBLE;
-    state_set(scan, block.start, after);
+    state_set(scan, &block, after);
     if (scan->phase != PHASE_REACH || after == REACHED)
         wait_for(scan, &block);
 }
@@ -297,7 +358,7 @@ static void part_scan_steps(struct scan *scan, struct scan_range part)
     for (uintptr_t at = part.start; at + sizeof(uintptr_t) <= part.end; at += scan->rules.step) {
         uintptr_t word;
         memcpy(&word, (const void *)at, sizeof word);
-        if (unlikely(word - window.base < scan->window_bytes))
+        if (unlikely(word - window.base < scan->window_bytes || is_among_others(scan, word)))
             follow(scan, word);
     }
 }
@@ -356,8 +417,7 @@ static void from_here(struct scan *scan, const struct found *block)
 static void visit_kept(void *context, const struct found *block)
 {
     struct scan *scan = context;
-    const struct record *record =
-        state_of(scan, block->start) == REACHED ? NULL : block_record(block->start);
+    const struct record *record = state_of(scan, block) == REACHED ? NULL : record_of(scan, block);
     if (record != NULL && scan->rules.kept(record))
         scan_root_word(scan, block->start);
 }
@@ -366,23 +426,24 @@ static void visit_kept(void *context, const struct found *block)
 static void visit_old(void *context, const struct found *block)
 {
     struct scan *scan = context;
-    if (state_of(scan, block->start) != REACHED && blocks_is_old(scan->rules.base, block))
-        state_set(scan, block->start, REACHED);
+    if (state_of(scan, block) != REACHED &&
+        blocks_is_old(scan->rules.base, block, record_of(scan, block)))
+        state_set(scan, block, REACHED);
 }
 
 static void visit_possible(void *context, const struct found *block)
 {
     struct scan *scan = context;
-    if (state_of(scan, block->start) == POSSIBLE)
+    if (state_of(scan, block) == POSSIBLE)
         from_here(scan, block);
 }
 
 static void visit_lost(void *context, const struct found *block)
 {
     struct scan *scan = context;
-    if (state_of(scan, block->start) != UNSEEN)
+    if (state_of(scan, block) != UNSEEN)
         return;
-    state_set(scan, block->start, LEADER);
+    state_set(scan, block, LEADER);
     from_here(scan, block);
 }
 
@@ -394,9 +455,9 @@ static void sum_add(struct scan_sum *sum, size_t bytes)
 
 static size_t requested_of(const struct record *record, const struct found *block)
 {
-    const struct span *span = span_of((const void *)block->start);
-    if (record == NULL)
+    if (record == NULL || block->other != 0)
         return block->size;
+    const struct span *span = span_of((const void *)block->start);
     if (span->state == SPAN_LARGE)
         return ((const struct large_record *)record)->requested;
     return block->size - record->slack;
@@ -425,7 +486,7 @@ static struct scan_row *row_of(struct scan *scan, const struct found *block,
 /* The row that an unreachable block is counted in. */
 static struct scan_row *row_add(struct scan *scan, const struct found *block)
 {
-    const struct record *record = block_record(block->start);
+    const struct record *record = record_of(scan, block);
     struct scan_row *row = row_of(scan, block, record);
     size_t requested = requested_of(record, block);
     struct scan_result *result = scan->result;
@@ -436,7 +497,9 @@ static struct scan_row *row_add(struct scan *scan, const struct found *block)
     row->requested_bytes += requested;
     if (row->example == 0 || block->size > row->size) {
         row->example = block->start;
-        row->example_word = *(const uintptr_t *)block->start;
+        row->example_word = 0;
+        if (block->size >= sizeof row->example_word)
+            memcpy(&row->example_word, (const void *)block->start, sizeof row->example_word);
         row->size = block->size;
     }
     return row;
@@ -446,14 +509,14 @@ static void visit_reached(void *context, const struct found *block)
 {
     struct scan *scan = context;
     struct scan_result *result = scan->result;
-    switch (state_of(scan, block->start)) {
+    switch (state_of(scan, block)) {
     case REACHED:
         sum_add(&result->reachable, block->size);
         break;
     case POSSIBLE:
         sum_add(&result->possible, block->size);
         sum_add(&row_add(scan, block)->possible, block->size);
-        state_set(scan, block->start, REACHED);
+        state_set(scan, block, REACHED);
         break;
     default:
         scan->any_unseen = true;
@@ -470,15 +533,15 @@ static void count_owned(struct scan *scan, const struct found *block)
 static void visit_leader(void *context, const struct found *block)
 {
     struct scan *scan = context;
-    if (state_of(scan, block->start) != LEADER)
+    if (state_of(scan, block) != LEADER)
         return;
-    state_set(scan, block->start, REACHED);
+    state_set(scan, block, REACHED);
     sum_add(&scan->result->definite, block->size);
     scan->leader = block->start;
     scan->leader_row = row_add(scan, block);
     scan->leader_cycle = false;
     sum_add(&scan->leader_row->definite, block->size);
-    scan->leader_row->definite_requested += requested_of(block_record(block->start), block);
+    scan->leader_row->definite_requested += requested_of(record_of(scan, block), block);
     from_here(scan, block);
     scan->leader_row->cycles += scan->leader_cycle;
 }

@@ -39,6 +39,17 @@ enum scan_inside {
     SCAN_INSIDE_ANY,
 };
 
+/* Blocks that do not lie in the window: guarded ones (lib/guard/cells.h), by number. */
+struct scan_others {
+    struct scan_range memory; /* no other memory is there, and none of it is a root, */
+    struct scan_range table;  /* nor is what is known about them */
+    uint32_t (*count)(void); /* numbers are from 1 to below it */
+    /* The block with that number; false if it is not live. Its record may be NULL. */
+    bool (*at)(uint32_t number, struct found *block, const struct record **record);
+    /* The number of the live block that an address is in, or 0. */
+    uint32_t (*find)(uintptr_t address);
+};
+
 struct scan_rules {
     enum scan_inside inside;
     size_t offset_max;
@@ -51,6 +62,7 @@ struct scan_rules {
      */
     const struct blocks_base *base;
     const struct touched *touched; /* NULL: all pages of blocks hold something */
+    const struct scan_others *others; /* NULL: there are none */
     unsigned step; /* bytes from one word that may be a pointer to the next; 0: a word */
 };
 
@@ -97,6 +109,8 @@ struct scan {
     size_t window_bytes;
     uint64_t *states; /* two bits a granule */
     size_t states_bytes;
+    uint8_t *others; /* states of blocks outside of the window, by number */
+    uint32_t others_count;
     uint32_t *large; /* by unit: the span of the large block there, or 0 */
     size_t large_bytes;
     struct scan_range *waiting; /* parts of blocks to look at */

@@ -40,6 +40,7 @@ check() { # PROGRAM [VARIABLE=VALUE]...
         says 'The 2 largest leaks:'
         says 'Leak of 15000 bytes in 3 objects allocated from:'
         says 'Leak of 5000 bytes in 50 objects allocated from:'
+        grep -q '^	@ [0-9a-f]* main$' err || fail "$of: frames without names: $(grep -m3 '@' err)"
         says "pprof $of \"files/"
         says '_main_-end.heap" --inuse_objects --lines --heapcheck  --edgefraction=1e-10 --nodefraction=1e-10 --gv'
         says 'Exiting with error code (instead of crashing) because of whole-program memory leaks'

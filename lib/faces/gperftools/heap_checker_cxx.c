@@ -169,7 +169,7 @@ EXPORT void _ZN15HeapLeakChecker14DoIgnoreObjectEPKv(const void *object)
     struct found block;
     if (!heap_checker_is_active())
         return;
-    if (!block_at((uintptr_t)object, &block)) {
+    if (!leaks_block_at((uintptr_t)object, &block)) {
         heap_checker_say(true, "No live heap object at 0x%lx to ignore\n", (unsigned long)object);
         return;
     }
@@ -184,7 +184,7 @@ EXPORT void _ZN15HeapLeakChecker14UnIgnoreObjectEPKv(const void *object)
     struct found block;
     if (!heap_checker_is_active())
         return;
-    if (!block_at((uintptr_t)object, &block))
+    if (!leaks_block_at((uintptr_t)object, &block))
         heap_checker_fatal("No live heap object at 0x%lx to un-ignore\n", (unsigned long)object);
     if (!leaks_ignore_end((const void *)block.start))
         heap_checker_fatal("Object at 0x%lx has not been ignored\n", (unsigned long)block.start);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What gperftools' leak checker prints about leaks, and its file. No names: no other program is
- * started to find them, and pprof reads the file. */
+/* What gperftools' leak checker prints about leaks, and its file. It starts pprof for the names of
+ * functions; here they come from the symbol tables. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -78,7 +78,9 @@ static void leaks_print(const struct leaks_stack *leaks, unsigned count)
         for (uint32_t node = leaks[i].stack; node > STACK_OTHER;) {
             uintptr_t pc = 0;
             stacks_node(node, &node, &pc);
-            heap_checker_say(false, "\t@ %lx \n", (unsigned long)pc);
+            struct code_name name;
+            leaks_name(pc, true, &name);
+            heap_checker_say(false, "\t@ %lx %s\n", (unsigned long)pc, name.function);
         }
     }
     if (count > most)

@@ -119,7 +119,7 @@ EXPORT void __lsan_ignore_object(const void *block)
     struct found found;
     if (other != NULL)
         other(block);
-    else if (init_done() && block_at((uintptr_t)block, &found))
+    else if (init_done() && leaks_block_at((uintptr_t)block, &found))
         leaks_ignore((const void *)found.start);
 }
 

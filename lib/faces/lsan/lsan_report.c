@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of LeakSanitizer: leaks by stack, direct ones first, the largest first, and a summary.
  * Blocks that an indirect leak hangs on are not told: a stack is what both have in common. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/message.h"
 #include "base/os.h"
 #include "lib/faces/lsan/lsan.h"
@@ -12,14 +9,9 @@
 
 enum { FRAMES_MAX = 256 };
 
-/* The C++ library's, where the program has one. */
-extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status)
-    __attribute__((weak));
-
 static unsigned leaks_gather(struct leaks_stack *leaks, const struct scan_result *result);
 static bool is_suppressed(const struct leaks_stack *leak);
 static void leak_print(const struct leaks_stack *leak, const struct scan_result *result);
-static void demangle(char *text, size_t size);
 
 uint64_t lsan_report(const struct leak_scan *scan)
 {
@@ -76,8 +68,7 @@ static bool is_suppressed(const struct leaks_stack *leak)
     for (uint32_t node = leak->stack; node > STACK_OTHER && frames < FRAMES_MAX; frames++) {
         uintptr_t pc = 0;
         stacks_node(node, &node, &pc);
-        code_name_find(pc, &name);
-        demangle(name.function, sizeof name.function);
+        leaks_name(pc, false, &name);
         if (lsan_suppress_fits(name.function, name.module, leak->objects, leak->bytes))
             return true;
     }
@@ -94,8 +85,7 @@ static void leak_print(const struct leaks_stack *leak, const struct scan_result 
         struct code_name name;
         uintptr_t pc = 0;
         stacks_node(node, &node, &pc);
-        code_name_find(pc, &name);
-        demangle(name.function, sizeof name.function);
+        leaks_name(pc, false, &name);
         message_format("    #%u 0x%lx %s%s (%s+0x%lx)\n", frames, (unsigned long)pc,
                        name.function[0] != '\0' ? "in " : "", name.function,
                        name.module[0] != '\0' ? name.module : "<unknown module>",
@@ -112,16 +102,4 @@ static void leak_print(const struct leaks_stack *leak, const struct scan_result 
             message_format("0x%lx (%lu bytes)\n", (unsigned long)result->lost[i].start,
                            (unsigned long)result->lost[i].requested);
     message_format("\n");
-}
-
-static void demangle(char *text, size_t size)
-{
-    int status = -1;
-    char *plain = __cxa_demangle == NULL || strncmp(text, "_Z", 2) != 0
-                      ? NULL
-                      : __cxa_demangle(text, NULL, NULL, &status);
-    size_t length = plain == NULL ? 0 : strlen(plain);
-    if (length > 0 && length < size)
-        memcpy(text, plain, length + 1);
-    free(plain);
 }
