@@ -114,7 +114,8 @@ static bool folder_find(struct shelf_about *about, const char *path, struct erro
     if (found)
         return true;
     error_set(error, ERROR_INPUT, "%s: no recording of memoir run waits there", path);
-    return error_hint(error, "memoir recover   finishes all; memoir top FILE reads any .memoir");
+    error_hint(error, "memoir recover   finishes all; memoir top FILE reads any .memoir");
+    return false;
 }
 
 static bool shelf_recover(struct recovery *recovery, const struct shelf_about *about, bool named,

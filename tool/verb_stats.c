@@ -60,9 +60,10 @@ static bool stats_ask(struct stats *stats, struct error *error)
         return false;
     if (smaps_read(&stats->smaps, stats->process.pid))
         return true;
+    error_set(error, ERROR_TARGET, "process %d: /proc/%d/smaps can't be read: %s",
+              stats->process.pid, stats->process.pid, strerror(errno == 0 ? ESRCH : errno));
     free(stats->answer);
-    return error_set(error, ERROR_TARGET, "process %d: /proc/%d/smaps can't be read: %s",
-                     stats->process.pid, stats->process.pid, strerror(errno == 0 ? ESRCH : errno));
+    return false;
 }
 
 /* The number of a line "KEY:NUMBER" of the answer; 0 if there is none. */

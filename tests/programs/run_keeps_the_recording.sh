@@ -110,7 +110,7 @@ for script in script bare; do
     expect 6 memoir run "$place/$script" 2>"$place/errors"
     grep -Eq '^    (the largest of [23] processes|a process that it started), [0-9]+: ../target exit 6' "$place/errors" ||
         fail "$script: $(cat "$place/errors")"
-    only "./$script-*.memoir"
+    only './target-*.memoir' # named after the process that it is of
 done
 
 # no execute bit: what to do is said
