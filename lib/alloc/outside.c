@@ -104,6 +104,7 @@ static void region_drop(struct region *region)
 {
     size_t bytes = region->bytes;
     add_relaxed(&mapped, -bytes);
+    arena_beside(-(ptrdiff_t)bytes);
     store_relaxed(&region->bytes, 0);
     os_unmap(region->start, bytes);
     bits_drop(region);
@@ -111,7 +112,7 @@ static void region_drop(struct region *region)
 
 static struct region *region_make(size_t bytes, bool shared)
 {
-    struct region *region = arena_limited(mapped + bytes) ? NULL : place_locked();
+    struct region *region = arena_limited(bytes) ? NULL : place_locked();
     if (region == NULL || (shared && !bits_make(region, (uint32_t)(bytes >> STEP_SHIFT))))
         return NULL;
     region->start = region->block = os_map(bytes);
@@ -121,6 +122,7 @@ static struct region *region_make(size_t bytes, bool shared)
     }
     store_release(&region->bytes, bytes);
     add_relaxed(&mapped, bytes);
+    arena_beside((ptrdiff_t)bytes);
     return region;
 }
 

@@ -193,8 +193,9 @@ INLINE void *take_from(struct owner *owner, size_t size, size_t align, const str
             return lock_held != 0 ? emergency_take(size, align) : NULL;
         block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
                                         : take_inside(size, align, origin, zero);
-        if (unlikely(block == NULL) && owner == NULL && cells_yield())
-            block = take_inside(size, align, origin, zero);
+        if (unlikely(block == NULL) && cells_yield(size))
+            block = owner != NULL ? cold_owned_inside(owner, size, align, origin, zero)
+                                  : take_inside(size, align, origin, zero);
         if (unlikely(block == NULL) && !cold_has_source())
             block = elsewhere_take(size, align, zero);
         cold_end();

@@ -39,16 +39,20 @@ static struct list lists[LONG + 1], quarantine;
 static bool markers;
 static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
 static uint64_t live_blocks, live_bytes, freed_blocks, freed_bytes, refused;
+static bool used_up; /* there was no cell for the last block that needed one */
 
 static size_t table_bytes(void);
 static bool probe_markers(void);
 static struct cell *cell_find(uint32_t run);
+static struct cell *cell_find_longer(uint32_t run);
+static struct cell *long_find(uint32_t run_min, uint32_t run_max);
 static struct cell *cell_make(uint32_t run);
 static bool pages_access(struct cell *cell, bool open);
 static void place(struct cell *cell, size_t size, size_t align);
 static void list_add(struct list *list, struct cell *cell);
 static struct cell *list_take(struct list *list, struct cell *before);
-static void quarantine_trim(void);
+static bool addresses_yield(void);
+static void quarantine_trim(uint64_t bytes);
 static void refuse(const char *why);
 static void put_back(struct cell *cell);
 
@@ -78,8 +82,23 @@ static size_t table_bytes(void)
     return (cells_max * sizeof *cells + PIECE_CELLS) & ~(size_t)(PIECE_CELLS - 1);
 }
 
+bool cells_yield(size_t size)
+{
+    if (addresses_yield())
+        return true;
+    if (!load_relaxed(&used_up))
+        return false;
+    lock_take(&cells_lock);
+    bool yields = used_up && freed_bytes > size;
+    if (yields)
+        quarantine_trim(0);
+    used_up = false;
+    lock_give(&cells_lock);
+    return yields;
+}
+
 /* What is in use stays, and a quarter of the limit. */
-bool cells_yield(void)
+static bool addresses_yield(void)
 {
     static const char said[] =
         "memoir: guard: the program lowered its limit of addresses (RLIMIT_AS), so fewer are kept "
@@ -144,6 +163,10 @@ struct cell *cells_take(size_t size, size_t align)
         refuse("they take more than the option guard.memory, or all addresses");
         return NULL;
     }
+    if (arena_limited(pages * page_size)) {
+        refuse("they take more than the option limit");
+        return NULL;
+    }
     if (load_relaxed(&live_blocks) >= live_max) {
         refuse("each takes two mappings on this kernel, and a quarter of vm.max_map_count blocks "
                "have them");
@@ -153,6 +176,9 @@ struct cell *cells_take(size_t size, size_t align)
     struct cell *cell = cell_find((uint32_t)(pages + extra));
     if (cell == NULL)
         cell = cell_make((uint32_t)(pages + extra));
+    if (cell == NULL)
+        cell = cell_find_longer((uint32_t)(pages + extra));
+    used_up = cell == NULL;
     lock_give(&cells_lock);
     if (cell == NULL) {
         refuse("the system gives no more memory or addresses for them");
@@ -203,6 +229,7 @@ void cells_begin(struct cell *cell)
 {
     __atomic_fetch_add(&live_blocks, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&live_bytes, cell->pages * page_size, __ATOMIC_RELAXED);
+    arena_beside((ptrdiff_t)(cell->pages * page_size));
     store_release(&cell->state, CELL_LIVE);
 }
 
@@ -219,19 +246,20 @@ void cells_give(struct cell *cell)
         pages_access(cell, false);
     __atomic_fetch_sub(&live_blocks, 1, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&live_bytes, cell->pages * page_size, __ATOMIC_RELAXED);
+    arena_beside(-(ptrdiff_t)(cell->pages * page_size));
     lock_take(&cells_lock);
     list_add(&quarantine, cell);
     freed_blocks++;
     freed_bytes += (size_t)cell->run * page_size + page_size;
     store_release(&cell->state, CELL_FREED);
-    quarantine_trim();
+    quarantine_trim(limits.quarantine_bytes);
     lock_give(&cells_lock);
 }
 
-/* The oldest blocks leave the quarantine: their addresses may be used again. */
-static void quarantine_trim(void)
+/* The oldest blocks leave the quarantine until `bytes` are left: their addresses may be used again. */
+static void quarantine_trim(uint64_t bytes)
 {
-    while (freed_bytes > limits.quarantine_bytes && quarantine.first != 0) {
+    while (freed_bytes > bytes && quarantine.first != 0) {
         struct cell *cell = list_take(&quarantine, NULL);
         freed_blocks--;
         freed_bytes -= (size_t)cell->run * page_size + page_size;
@@ -294,17 +322,28 @@ static struct cell *list_take(struct list *list, struct cell *before)
 
 static struct cell *cell_find(uint32_t run)
 {
-    struct list *list = list_of(run);
-    if (run < LONG)
-        return list_take(list, NULL);
-    struct cell *before = NULL, *cell = cell_at(list->first);
+    return run < LONG ? list_take(list_of(run), NULL) : long_find(run, run * 2 + 1);
+}
+
+static struct cell *long_find(uint32_t run_min, uint32_t run_max)
+{
+    struct cell *before = NULL, *cell = cell_at(lists[LONG].first);
     for (unsigned i = 0; cell != NULL && i < LOOK_MAX; i++) {
-        if (cell->run >= run && cell->run / 2 <= run)
-            return list_take(list, before);
+        if (cell->run >= run_min && cell->run <= run_max)
+            return list_take(&lists[LONG], before);
         before = cell;
         cell = cell_at(cell->next);
     }
     return NULL;
+}
+
+/* Where no more cells can be made. */
+static struct cell *cell_find_longer(uint32_t run)
+{
+    for (uint32_t longer = run + 1; longer < LONG; longer++)
+        if (lists[longer].first != 0)
+            return list_take(&lists[longer], NULL);
+    return long_find(run, UINT32_MAX);
 }
 
 /* Makes the next `bytes` of the table accessible. */

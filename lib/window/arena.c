@@ -62,6 +62,7 @@ static const uint8_t live_shifts[LIVE_TABLES] = {4, 6, 8};
 static struct table live[LIVE_TABLES], kinds, units, spans, meta;
 static size_t window_size; /* bytes that may ever be opened */
 static size_t claimed;     /* bytes of the window that are mapped: gaps do not count */
+static size_t beside;      /* bytes of blocks elsewhere */
 
 /* A piece that is mapped while its tables are not yet: its bytes, 0 when there is none. */
 static size_t opening_at, opening;
@@ -223,7 +224,12 @@ static size_t claim_locked(size_t bytes, bool for_one, int *error)
 bool arena_limited(size_t more)
 {
     uint64_t limit = load_relaxed(&config.limit);
-    return unlikely(limit != 0) && load_relaxed(&claimed) + more > limit;
+    return unlikely(limit != 0) && load_relaxed(&claimed) + load_relaxed(&beside) + more > limit;
+}
+
+void arena_beside(ptrdiff_t bytes)
+{
+    __atomic_fetch_add(&beside, (size_t)bytes, __ATOMIC_RELAXED);
 }
 
 uint32_t arena_claim(uint32_t wanted, uint32_t *got)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A program that lowers RLIMIT_AS, although guarded blocks have a reserve of 1 TiB of addresses: it gets
-# its memory, and one line says what was given back.
+# its memory, and one line says what was given back. The same for blocks with an owner, and for smaller
+# ones when all addresses are in freed larger ones. Guarded blocks count for the option limit.
 . "$(dirname "$0")/common.sh"
 cd "$place" || exit 2
 cat >lowers.c <<'END_OF_PROGRAM'
@@ -42,4 +43,63 @@ for options in heap:on guard:sampled guard:full guard:full,guard.memory:4M debug
     debug:on | *guard.memory*) [ "$lines" -eq 1 ] || fail "$options: nothing is said: $(cat err)" ;;
     esac
 done
+
+cat >fills.c <<'END_OF_PROGRAM'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+static void *heap, *(*heap_malloc)(void *, size_t);
+static void *take(size_t size)
+{
+    return heap == NULL ? malloc(size) : heap_malloc(heap, size);
+}
+static size_t fill(size_t size)
+{
+    struct block { struct block *next; } *blocks = NULL, *block;
+    size_t taken = 0;
+    for (; (block = take(size)) != NULL; taken += size) {
+        block->next = blocks;
+        blocks = block;
+    }
+    while ((block = blocks) != NULL) {
+        blocks = block->next;
+        free(block);
+    }
+    return taken >> 20;
+}
+int main(int count, char **args) /* KIND SIZE SIZE-AFTER-FREES MEGABYTES */
+{
+    size_t megabytes = strtoul(args[4], NULL, 0);
+    struct rlimit limit = {megabytes << 20, megabytes << 20};
+    if (strcmp(args[1], "owned") == 0) {
+        *(void **)&heap_malloc = dlsym(RTLD_DEFAULT, "mi_heap_malloc");
+        heap = ((void *(*)(void))dlsym(RTLD_DEFAULT, "mi_heap_new"))();
+    }
+    if (megabytes != 0 && setrlimit(RLIMIT_AS, &limit) != 0)
+        return 2;
+    size_t before = fill(strtoul(args[2], NULL, 0)), after = fill(strtoul(args[3], NULL, 0));
+    printf("%zu %zu\n", before, after);
+    return 0;
+}
+END_OF_PROGRAM
+build fills.c -o fills
+fills() { # OPTIONS LEAST MOST ARGUMENTS...
+    options=$1 least=$2 most=$3
+    shift 3
+    MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB ./fills "$@" >out 2>err || fail "$options, $*: exit code $?: $(cat out err)"
+    read -r first second <out
+    [ "$first" -ge "$least" ] && [ "$first" -le "$most" ] || fail "$options, $*: $first MiB: $(cat err)"
+    [ "$second" -ge $((first / 2)) ] || fail "$options, $*: $first MiB, after frees $second: $(cat err)"
+}
+for kind in plain owned; do
+    fills guard:full,guard.memory:8M 8 300 $kind 3000 3000 200
+    fills debug:on 8 300 $kind 3000 3000 200
+    for options in guard:full debug:on guard:sampled,guard.rate:1,heap.rate:4K harden:on; do
+        fills limit:24M,$options 8 24 $kind 9000 9000 0
+    done
+done
+fills guard:full,guard.memory:60M 20 300 plain 33000 25000 64
 finish
