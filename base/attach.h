@@ -46,9 +46,20 @@ struct attach_answer {
  * The bell: a word in the library's memory, for processes that block the signal or handle it
  * themselves. A client with the right to write there (that of a debugger) sets it to
  * ATTACH_BELL_RUNG; the next thread that enters the allocator's slow code does what the handler
- * would have done. Any value but QUIET and RUNG: control is off.
+ * would have done. If that can't start its thread, the word is ATTACH_BELL_FAILED plus an errno
+ * value until it can. Any other value: control is off.
  */
-enum { ATTACH_BELL_QUIET = 0x6d656d71, ATTACH_BELL_RUNG = 0x6d656d72 };
+enum {
+    ATTACH_BELL_QUIET = 0x6d656d71,
+    ATTACH_BELL_RUNG = 0x6d656d72,
+    ATTACH_BELL_FAILED = 0x6d656e00, /* the last byte is the errno value */
+};
+
+/* The errno value of a bell that says so, or 0. */
+static inline int attach_bell_error(uint32_t bell)
+{
+    return (bell & ~255u) == ATTACH_BELL_FAILED ? (int)(bell & 255) : 0;
+}
 
 /*
  * The note (SHT_NOTE, owner "memoir") that marks files with the library in them, also static and

@@ -94,6 +94,7 @@ static void listener_run(void);
 static void worker_run(void);
 static int worker_command(void);
 static int worker_ask(const char *line, size_t length, int passed, struct sink *sink);
+static void helper_failed(int error);
 static void file_pass(int passed);
 static void worker_end(void);
 static int channel_open(const struct os_ids *ids);
@@ -178,8 +179,15 @@ static void helper_start(void)
     if (before == pid || !__atomic_compare_exchange_n(&helper_of, &before, pid, false,
                                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
-    if (os_thread_start(listener_run, STACK_SIZE) != 0)
-        store_release(&helper_of, 0);
+    int error = os_thread_start(listener_run, STACK_SIZE);
+    if (error != 0)
+        helper_failed(error);
+}
+
+static void helper_failed(int error)
+{
+    store_relaxed(&attach_bell, ATTACH_BELL_FAILED + (uint32_t)-error);
+    store_release(&helper_of, 0);
 }
 
 static void listener_run(void)
@@ -189,10 +197,13 @@ static void listener_run(void)
     os_thread_rename("memoir");
     threads_keep_names();
     store_release(&job.turn, TURN_LISTENER);
-    if (os_thread_start(worker_run, STACK_SIZE) != 0) {
-        store_release(&helper_of, 0);
+    int error = os_thread_start(worker_run, STACK_SIZE);
+    if (error != 0) {
+        helper_failed(error);
         return;
     }
+    if (attach_bell_error(load_relaxed(&attach_bell)) != 0)
+        store_relaxed(&attach_bell, ATTACH_BELL_QUIET);
     os_thread_own_files();
     os_ids(&ids);
     int fd = listening = channel_open(&ids);

@@ -6,6 +6,7 @@
 # and leave no file behind. Soon is 2 s; a loaded machine gets 8, less than the 10 s after which the
 # client gives up without having understood anything.
 . "$(dirname "$0")/common.sh"
+open_place
 settle
 build "$root/tests/programs/control_of_odd_processes.c" -o target
 
@@ -33,6 +34,14 @@ asks() { # CODE PATTERN WHAT
     done
 }
 
+stops() {
+    kill -STOP "$target"
+    for _ in $(seq 50); do
+        grep -q '^State:.T' "/proc/$target/status" && break
+        sleep 0.1
+    done
+}
+
 ends() {
     kill -KILL "$target" 2>/dev/null
     kill -KILL "$shell" 2>/dev/null
@@ -43,7 +52,7 @@ mkfifo fifo
 exec 9<>fifo
 begins busy
 asks 0 '' 'a plain process'
-kill -STOP "$target"
+stops
 asks 4 'is stopped' stopped
 ends
 begins zombie
@@ -77,9 +86,22 @@ ends
 # stopped when the request is there: the helper listens, then nothing moves
 begins busy
 "$MEMOIR_TOOL" ctl "$target" stats >/dev/null || fail "a plain process does not answer"
-kill -STOP "$target"
+stops
 asks 4 'is stopped' 'stopped with a helper'
 ends
+
+# no thread can be started; then some can
+if [ "$(id -u)" -eq 0 ] && command -v prlimit >/dev/null && command -v setpriv >/dev/null; then
+    cp "$MEMOIR_LIB" lib.so
+    user=$((20000 + $$ % 10000)) # of whom no other test has threads
+    as="setpriv --reuid=$user --regid=$user --clear-groups"
+    MEMOIR_LIB=$place/lib.so begins busy $as prlimit --nproc=1:100
+    timeout 8 "$MEMOIR_TOOL" ctl "$target" stats >said 2>&1
+    grep -q "can't start the two threads" said || fail "no threads: $(cat said)"
+    $as prlimit --nproc=10:100 --pid "$target"
+    "$MEMOIR_TOOL" ctl "$target" stats >said 2>&1 || fail "threads again: $(cat said)"
+    ends
+fi
 
 # other namespaces, where there may be any
 if unshare -U true 2>/dev/null; then

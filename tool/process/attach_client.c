@@ -44,6 +44,7 @@ static bool refuse_closed(const struct process *process, struct error *error);
 static bool refuse_stopped(const struct process *process, struct error *error);
 static bool refuse_deaf(const struct process *process, struct error *error);
 static bool channel_open(const struct process *process, int *channel, struct error *error);
+static bool refuse_threadless(pid_t pid, int reason, struct error *error);
 static int channel_try(const struct process *process);
 static bool folder_is_right(const char *path, unsigned user);
 static bool process_call(const struct process *process, pid_t thread, struct error *error);
@@ -242,6 +243,7 @@ static bool channel_open(const struct process *process, int *channel, struct err
     struct timespec pause = {0, TRY_MS * 1000000L};
     struct process target = *process;
     unsigned wait_ms = CALL_MS;
+    int threadless = 0;
     for (unsigned i = 0; i < wait_ms / TRY_MS; i++) {
         *channel = channel_try(process);
         if (*channel >= 0)
@@ -253,11 +255,16 @@ static bool channel_open(const struct process *process, int *channel, struct err
             return false;
         if (i % CALL_EVERY == 0 && (i > 0 || !hears_signal(&target))) {
             bell_look(&target, true);
+            threadless = target.threadless != 0 ? target.threadless : threadless;
             if (target.bell == PROCESS_BELL_HANGS)
                 wait_ms = process->wait_ms > 0 ? process->wait_ms : BELL_MS;
+            if (threadless != 0 && wait_ms > CALL_MS)
+                wait_ms = CALL_MS;
         }
         nanosleep(&pause, NULL);
     }
+    if (threadless != 0)
+        return refuse_threadless(process->pid, threadless, error);
     if (target.bell == PROCESS_BELL_HANGS) {
         error_set(error, ERROR_TARGET,
                   "process %d did not answer within %g s: the program uses SIGURG "
@@ -273,6 +280,17 @@ static bool channel_open(const struct process *process, int *channel, struct err
     if (target.bell == PROCESS_BELL_CLOSED && geteuid() != 0)
         return error_hint(error, "try sudo memoir ..., which can reach it without the signal");
     return error_hint(error, "grep -E 'Seccomp|SigCgt|State' /proc/%d/status", process->pid);
+}
+
+static bool refuse_threadless(pid_t pid, int reason, struct error *error)
+{
+    error_set(error, ERROR_TARGET,
+              "process %d can't start the two threads that answer: %s", pid,
+              reason == EAGAIN ? "its user has as many threads as the limit allows (ulimit -u, or "
+                                 "pids.max of its control group)"
+                               : strerror(reason));
+    return reason == EAGAIN ? error_hint(error, "prlimit --nproc=1000 --pid %d", pid)
+                            : error_hint(error, "cat /proc/%d/limits", pid);
 }
 
 /* A connection to the process, or -1. */

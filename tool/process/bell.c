@@ -50,9 +50,10 @@ void bell_look(struct process *process, bool ring)
     process->bell = process->bell_reason ? PROCESS_BELL_CLOSED : PROCESS_BELL_NONE;
     if (at == 0 || !memory_read(process->pid, at, &word, sizeof word))
         return;
-    process->bell = word == ATTACH_BELL_QUIET || word == ATTACH_BELL_RUNG ? PROCESS_BELL_HANGS
-                                                                          : PROCESS_BELL_OFF;
-    if (ring && word == ATTACH_BELL_QUIET)
+    process->threadless = attach_bell_error(word);
+    bool hangs = word == ATTACH_BELL_QUIET || word == ATTACH_BELL_RUNG || process->threadless != 0;
+    process->bell = hangs ? PROCESS_BELL_HANGS : PROCESS_BELL_OFF;
+    if (ring && hangs && word != ATTACH_BELL_RUNG)
         memory_write(process->pid, at, &rung, sizeof rung);
 }
 

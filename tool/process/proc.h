@@ -41,6 +41,7 @@ struct process {
     bool closed;   /* the kernel protects it from its own user: only root may ask */
     enum process_bell bell;
     int bell_reason;  /* an errno value */
+    int threadless;   /* an errno value: it heard, and could not start the thread that answers */
     unsigned wait_ms; /* for it to hear the bell; 0: as long as the caller waits */
     enum process_library library;
     char version[32]; /* of the library */
