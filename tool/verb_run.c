@@ -21,7 +21,9 @@
 #include "base/config.h"
 #include "base/nearest.h"
 #include "tool/command/command.h"
+#include "tool/picture_kind.h"
 #include "tool/process/process.h"
+#include "tool/profile/write/write.h"
 #include "tool/record/record.h"
 #include "tool/suppress.h"
 #include "tool/terminal/terminal.h"
@@ -36,6 +38,7 @@ static const char library_name[] = "libmemoir.so";
 
 static void lost_exit(const char *wanted, int status);
 static bool exitcode_check(const struct arguments *arguments, struct error *error);
+static bool output_check(const struct arguments *arguments, struct error *error);
 static bool options_check(const struct arguments *arguments, struct error *error);
 static void warning_keep(const char *line, size_t length);
 static bool library_use(char path[PATH_MAX], const char *candidate);
@@ -62,6 +65,7 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     struct child child;
 
     if (!options_check(arguments, error) || !exitcode_check(arguments, error) ||
+        !output_check(arguments, error) ||
         !launch_library(library, arguments_value(arguments, FLAG_LIB), error) ||
         !launch_program(program, name, error))
         return false;
@@ -106,6 +110,20 @@ static void lost_exit(const char *wanted, int status)
         exit((int)strtol(wanted, NULL, 10));
     if (status == 0)
         exit(ERROR_FOUND);
+}
+
+/* A recording is not to have the name of another format. */
+static bool output_check(const struct arguments *arguments, struct error *error)
+{
+    const char *output = arguments_value(arguments, FLAG_OUTPUT);
+    struct stat there;
+    if (!output || arguments_value(arguments, FLAG_FORMAT) || !strchr(name_base(output), '.') ||
+        (!write_find(output) && !picture_ending(output)) ||
+        (stat(output, &there) == 0 && S_ISDIR(there.st_mode)))
+        return true;
+    error_set(error, ERROR_USAGE, "--output %s: memoir run writes .memoir", output);
+    return error_hint(error, "memoir run -o FILE.memoir ..., then memoir export FILE.memoir -o %s",
+                      output);
 }
 
 static bool exitcode_check(const struct arguments *arguments, struct error *error)

@@ -125,15 +125,17 @@ static bool renew(struct span *span, uint32_t first, bool *zero)
     return from >= to || arena_renew((void *)from, to - from);
 }
 
-/* With `harden`: freed blocks wait before their addresses are used again; the first of the
- * queue. */
+/* With `harden`: freed blocks wait before their addresses are used again; ids of spans. */
+static uint32_t queue[32];
+
+/* The block that has waited longest, in whose place this one waits. */
 static struct span *queue_swap(struct span *span)
 {
-    enum { WAITING = 32, LONGEST = 16 << 20 }; /* blocks; bytes */
-    static uint32_t queue[WAITING], next;      /* ids */
+    enum { LONGEST = 16 << 20 }; /* bytes */
+    static uint32_t next;
     if (large_size(span) > LONGEST)
         return span;
-    uint32_t place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % WAITING;
+    uint32_t place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % COUNT_OF(queue);
     uint32_t id = __atomic_exchange_n(&queue[place], span_id(span), __ATOMIC_ACQ_REL);
     return id == 0 ? NULL : span_at(id);
 }
@@ -154,6 +156,18 @@ static void give_hardened(struct span *span)
     span = queue_swap(span);
     if (span != NULL)
         pages_give(span);
+}
+
+bool large_yield(void)
+{
+    bool yields = false;
+    for (unsigned i = 0; i < COUNT_OF(queue); i++) {
+        uint32_t id = __atomic_exchange_n(&queue[i], 0, __ATOMIC_ACQ_REL);
+        if (id != 0)
+            pages_give(span_at(id));
+        yields |= id != 0;
+    }
+    return yields;
 }
 
 void large_give(struct span *span)

@@ -17,6 +17,8 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero);
 void large_clear(void *block, size_t size);
 /* The live byte must be 0. */
 void large_give(struct span *span);
+/* Memory is out: blocks that wait for their end under `harden` wait no longer. False: none did. */
+bool large_yield(void);
 /* Makes the block longer or shorter where it is. */
 bool large_resize(struct span *span, size_t size);
 /* Moves the contents of a large block to a longer one without copying. `from` is empty then and

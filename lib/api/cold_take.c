@@ -193,7 +193,7 @@ INLINE void *take_from(struct owner *owner, size_t size, size_t align, const str
             return lock_held != 0 ? emergency_take(size, align) : NULL;
         block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
                                         : take_inside(size, align, origin, zero);
-        if (unlikely(block == NULL) && cells_yield(size))
+        if (unlikely(block == NULL) && (cells_yield(size) || large_yield()))
             block = owner != NULL ? cold_owned_inside(owner, size, align, origin, zero)
                                   : take_inside(size, align, origin, zero);
         if (unlikely(block == NULL) && !cold_has_source())

@@ -85,14 +85,15 @@ static void write_gone(struct capture *capture)
 {
     for (unsigned i = 0; i < unloaded_count(); i++) {
         const struct unloaded *gone = unloaded_at(i);
-        if (capture_record_begin(capture, RECORD_MAPS, CAPTURE_ENTRY_MAX + UNLOADED_NAME))
+        if (capture_record_begin(capture, RECORD_MAPS, CAPTURE_ENTRY_MAX + UNLOADED_PATH))
             capture_put(capture, 0);
         capture_put(capture, gone->start);
         capture_put(capture, gone->end - gone->start);
         capture_put(capture, MAP_GONE);
-        for (unsigned zero = 0; zero < 3; zero++) /* offset, device, inode */
-            capture_put(capture, 0);
-        capture_put_text(capture, gone->name);
+        capture_put(capture, gone->offset);
+        capture_put(capture, 0); /* device, */
+        capture_put(capture, 0); /* inode */
+        capture_put_text(capture, gone->path);
         capture_put_bytes(capture, gone->id, gone->id_length);
     }
 }

@@ -158,6 +158,8 @@ struct cell *cells_take(size_t size, size_t align)
     size_t pages = whole_pages(size), extra = align > page_size ? align / page_size : 0;
     if (pages == 0 && align > page_size)
         pages = 1;
+    if (size > limits.region_bytes) /* no memory has room for that */
+        return NULL;
     if (cells == NULL || size > region_size || align > region_size ||
         load_relaxed(&live_bytes) + pages * page_size > limits.live_bytes) {
         refuse("they take more than the option guard.memory, or all addresses");
@@ -256,7 +258,8 @@ void cells_give(struct cell *cell)
     lock_give(&cells_lock);
 }
 
-/* The oldest blocks leave the quarantine until `bytes` are left: their addresses may be used again. */
+/* The oldest blocks leave the quarantine until `bytes` are left: their addresses may be used
+ * again. */
 static void quarantine_trim(uint64_t bytes)
 {
     while (freed_bytes > bytes && quarantine.first != 0) {

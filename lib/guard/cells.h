@@ -74,8 +74,8 @@ struct cells_limits {
 /* Reserves the addresses. False if there are none. */
 bool cells_init(const struct cells_limits *limits);
 /* Memory is out, for a block of `size` bytes. Where the program has lowered its limit of addresses
- * since, those that the region does not use are given back, which is said once; where all of them are
- * in use, the quarantine ends. False: there is nothing to give. */
+ * since, those that the region does not use are given back, which is said once; where all of them
+ * are in use, the quarantine ends. False: there is nothing to give. */
 bool cells_yield(size_t size);
 /* A block, filled around, all of it zero; the caller fills in `born`, `family` and `recorded`, then
  * makes it live by `cells_begin`. NULL: refused. */

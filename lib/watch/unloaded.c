@@ -86,29 +86,31 @@ static void id_read(uintptr_t at, size_t size, struct unloaded *object)
 
 static void object_read(const struct dl_phdr_info *info, struct unloaded *object)
 {
-    const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+    const char *path = info->dlpi_name;
     memset(object, 0, sizeof *object);
-    object->start = UINTPTR_MAX;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         ElfW(Phdr) part;
         if (!os_peek(&part, (uintptr_t)&info->dlpi_phdr[i], sizeof part))
             break;
         uintptr_t start = info->dlpi_addr + part.p_vaddr, end = start + part.p_memsz;
-        if (part.p_type == PT_LOAD && start < end) {
-            object->start = start < object->start ? start : object->start;
-            object->end = end > object->end ? end : object->end;
+        if (part.p_type == PT_LOAD && part.p_flags & PF_X && start < end && object->end == 0) {
+            object->start = start;
+            object->end = end;
+            object->offset = part.p_offset;
         } else if (part.p_type == PT_NOTE && object->id_length == 0) {
             id_read(start, part.p_memsz, object);
         }
     }
-    for (size_t i = 0; slash != NULL && i < UNLOADED_NAME - 1 && slash[1 + i] != '\0'; i++)
-        object->name[i] = slash[1 + i];
+    if (strlen(path) >= sizeof object->path)
+        path = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < sizeof object->path - 1 && path[i] != '\0'; i++)
+        object->path[i] = path[i];
 }
 
 static bool is_same(const struct unloaded *a, const struct unloaded *b)
 {
     return a->start == b->start && a->end == b->end && a->id_length == b->id_length &&
-           memcmp(a->id, b->id, a->id_length) == 0 && strcmp(a->name, b->name) == 0;
+           memcmp(a->id, b->id, a->id_length) == 0 && strcmp(a->path, b->path) == 0;
 }
 
 static void look_begin(struct look *look, const struct dl_phdr_info *info)
@@ -145,7 +147,7 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *context)
         return 0;
     }
     object_read(info, &object);
-    if (object.start >= object.end || object.name[0] == '\0')
+    if (object.start >= object.end || object.path[0] == '\0')
         return 0;
     at = 0;
     while (at < loaded_count && !is_same(&loaded[at].object, &object))

@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-/* Objects that are remembered (later ones are dropped); bytes of a SHA-1 build id; of a name. */
-enum { UNLOADED_MOST = 256, UNLOADED_ID = 20, UNLOADED_NAME = 64 };
+/* Objects that are remembered (later ones are dropped); bytes of a SHA-1 build id; of a path. */
+enum { UNLOADED_MOST = 256, UNLOADED_ID = 20, UNLOADED_PATH = 160 };
 
 struct unloaded {
-    uintptr_t start, end;
+    uintptr_t start, end, offset;       /* of its code; where that begins in the file */
     uint8_t id[UNLOADED_ID], id_length; /* build id; length 0: none, or longer than UNLOADED_ID */
-    char name[UNLOADED_NAME];           /* of its file, truncated */
+    char path[UNLOADED_PATH]; /* of its file, as the loader has it; a long one without folders */
 };
 
 /* Compares the loaded objects with those of the last call. Asks the loader: never called under

@@ -35,6 +35,8 @@ while IFS='~' read -r status pattern words; do
     grep -q '^→ ' errors || fail "memoir $words: no next step: $(cat errors)"
     [ -s said ] && fail "memoir $words: on standard output: $(cat said)"
 done <<'E'
+2~--output r.pb.gz: memoir run writes .memoir[|]→ memoir run -o FILE.memoir~run -o r.pb.gz true
+2~--output r.svg: memoir run writes .memoir[|]~run -o r.svg true
 3~few.folde: No such file or directory[|]→ did you mean few.folded~few.folde
 3~no[.]such: No such file~no.such
 3~./nothing: No such file~top ./nothing

@@ -101,5 +101,11 @@ for kind in plain owned; do
         fills limit:24M,$options 8 24 $kind 9000 9000 0
     done
 done
+fills limit:40M,harden:on 20 40 plain 1000000 1000000 0
+fills harden:on 20 100 plain 1000000 1000000 100
 fills guard:full,guard.memory:60M 20 300 plain 33000 25000 64
+
+# a size that no memory has is no reason to say that blocks are no longer guarded
+fills guard:full 0 0 plain 4611686018427387904 4611686018427387904 0
+quiet err
 finish

@@ -4,7 +4,7 @@
 # Two libraries that were loaded one after the other at the same address: which of them an address
 # means is not known, so that names there are marked as guesses, in captures with one list of
 # mappings and with several. A library that is loaded again is the same one, and its names are sure;
-# so is the name of one that another address is left for.
+# so is the name of one that another address is left for, and that of one that was unloaded since.
 . "$(dirname "$0")/common.sh"
 
 need python3
@@ -35,7 +35,7 @@ static void *use(const char *name, size_t size)
 }
 int main(int count, char **words)
 {
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count && strcmp(words[i], "none") != 0; i++) {
         void *handle = use(words[i], 100000 * (size_t)i);
         if (i + 1 < count)
             dlclose(handle);
@@ -82,6 +82,10 @@ run again first_library first_library
 judge again sure
 run one first_library
 judge one sure
+run gone first_library none
+judge gone sure
+run neither first_library other_library none
+judge neither guess
 run three first_library other_library first_library
 judge three guess
 finish

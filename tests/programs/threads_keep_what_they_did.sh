@@ -22,5 +22,11 @@ same=$(grep -c '19\.5 MiB .* worker-' many)
 "$MEMOIR_TOOL" run --rate 64K -o rough.memoir ./workers >/dev/null 2>&1 || fail "no third recording"
 "$MEMOIR_TOOL" threads rough.memoir >rough 2>&1 || fail "no third answer"
 grep -q ' [45] threads' rough || fail "not 4 threads, or 5 with the first: $(head -9 rough)"
+
+# what is estimated says so
+grep -q '±[0-9]*% .* worker-1' rough || fail "an estimate without its error: $(cat rough)"
+"$MEMOIR_TOOL" threads --json rough.memoir | grep -q '"alloc_space_error": 0\.[0-9]*[1-9]' || fail "none in JSON"
+! grep -q '±' said || fail "counted values have errors"
+"$MEMOIR_TOOL" threads --json run.memoir | grep -q _error.*[1-9] && fail "and in JSON"
 [ "$failures" -eq 0 ] || cat said
 finish

@@ -144,6 +144,8 @@ bool commands_unknown(const char *word, const char *what, struct error *error)
     }
     if (!nearest)
         return error_hint(error, "memoir help -a");
+    if (strcmp(word, nearest) == 0) /* a topic */
+        return error_hint(error, "memoir help %s", nearest);
     error_set(error, ERROR_USAGE, "no %s '%s', the nearest is '%s'", what, word, nearest);
     return error_hint(error, "memoir help %s", nearest);
 }

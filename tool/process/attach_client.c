@@ -284,8 +284,7 @@ static bool channel_open(const struct process *process, int *channel, struct err
 
 static bool refuse_threadless(pid_t pid, int reason, struct error *error)
 {
-    error_set(error, ERROR_TARGET,
-              "process %d can't start the two threads that answer: %s", pid,
+    error_set(error, ERROR_TARGET, "process %d can't start the two threads that answer: %s", pid,
               reason == EAGAIN ? "its user has as many threads as the limit allows (ulimit -u, or "
                                  "pids.max of its control group)"
                                : strerror(reason));

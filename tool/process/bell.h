@@ -11,8 +11,8 @@
 /* The description of the library's note among these notes, ATTACH_NOTE_BELL bytes of it at least;
  * NULL if there is none. */
 const char *bell_note(const char *notes, size_t size);
-/* Looks for the bell of a process: sets its `bell`, `bell_reason` and `threadless`. `ring`: rings it if it hangs.
- */
+/* Looks for the bell of a process: sets its `bell`, `bell_reason` and `threadless`. `ring`: rings
+ * it if it hangs. */
 void bell_look(struct process *process, bool ring);
 
 #endif

@@ -248,9 +248,10 @@ static void take_map(void *context, const struct capture_map *map)
 {
     struct taking *taking = context;
     struct profile *profile = taking->profile;
-    if (map->flags & MAP_GONE)
+    bool gone = map->flags & MAP_GONE;
+    if (gone)
         take_gone(taking, map);
-    if (!(map->flags & MAP_EXECUTABLE))
+    if (gone ? !memchr(map->path.bytes, '/', map->path.length) : !(map->flags & MAP_EXECUTABLE))
         return;
     uint32_t path =
         profile_string(profile, map->path.bytes, deleted_cut(map->path.bytes, map->path.length));
@@ -268,6 +269,8 @@ static void take_map(void *context, const struct capture_map *map)
         if (kept)
             *kept = profile_mapping(profile, &mapping);
     }
+    if (gone) /* `find_ever` finds it where nothing else is */
+        return;
     struct place *place = profile_list_add(profile, &taking->active, sizeof *place);
     if (place && number < taking->known.count)
         *place = (struct place){map->start, map->end, ((uint32_t *)taking->known.items)[number]};

@@ -22,6 +22,7 @@ struct thread_row {
     int64_t id;       /* -1: not known */
     int64_t text;     /* the name's number; each text has one */
     int64_t values[SHOWN];
+    struct spread spread[SHOWN]; /* of values of a sampled profile; those of counts are all zero */
 };
 
 struct threads {
@@ -29,17 +30,20 @@ struct threads {
     struct thread_row *rows;
     size_t count;
     int columns[SHOWN];
+    bool sampled[SHOWN];
     int64_t sums[SHOWN];
 };
 
 /* Which columns there are, and room for: rates go first, then counts, then shares. */
 struct columns {
-    bool shown[SHOWN], rate, shares;
+    bool shown[SHOWN], error[SHOWN], rate, shares;
 };
 
 static bool threads_make(struct threads *threads, const struct view *view);
 static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
                                    uint32_t set);
+static bool spreads_make(struct threads *threads, const struct view *view, const uint32_t *row_of);
+static struct view_value value_of(const struct thread_row *row, unsigned column);
 static const struct profile_course *course_of(const struct profile *profile, int64_t id);
 static const void *row_bytes(const void *context, uint32_t number, size_t *size);
 static int row_order(const void *left, const void *right);
@@ -57,6 +61,7 @@ static struct columns columns_choose(const struct threads *threads, const struct
 static size_t threads_count(const struct threads *threads);
 static bool are_known(const struct threads *threads);
 static const char *column_word(const struct view *view, const struct threads *threads, unsigned k);
+static const char *column_type(const struct view *view, const struct threads *threads, unsigned k);
 
 void report_threads(const struct view *view, const struct style *style)
 {
@@ -119,12 +124,47 @@ static bool threads_make(struct threads *threads, const struct view *view)
                 threads->sums[k] += value;
             }
     }
+    ok = ok && spreads_make(threads, view, row_of);
     free(row_of);
     map_free(&threads->known);
     qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
     if (!ok)
         free(threads->rows);
     return ok;
+}
+
+/* How far estimates may be from the truth; counted values have no error. */
+static bool spreads_make(struct threads *threads, const struct view *view, const uint32_t *row_of)
+{
+    const struct profile *profile = view->profile;
+    for (unsigned k = 0; k < SHOWN; k += 2) {
+        struct spread_classes classes;
+        int type = threads->columns[k], partner = threads->columns[k + 1];
+        threads->sampled[k] =
+            type >= 0 && (profile->samples.weights || profile_type_timed(profile, (unsigned)type));
+        if (!threads->sampled[k])
+            continue;
+        if (!spread_start(&classes, profile, type, partner))
+            return false;
+        for (size_t i = 0; i < profile->samples.count; i++) {
+            uint32_t set = profile->samples.label_sets[i];
+            if (question_stack(view, i) == UINT32_MAX)
+                continue;
+            double share = filter_age_share(&view->options, profile, i);
+            share = k == LIVE && share < 1 ? 0 : share;
+            struct spread_sample sample = spread_sample(profile, type, partner, i);
+            struct spread more = spread_of(&classes, &sample, set, share);
+            spread_add(&threads->rows[row_of[set] - 1].spread[k], &more);
+        }
+        spread_free(&classes);
+    }
+    return true;
+}
+
+static struct view_value value_of(const struct thread_row *row, unsigned column)
+{
+    return (struct view_value){.value = row->values[column],
+                               .variance = spread_variance(&row->spread[column])};
 }
 
 /* By label set of the profile: which row; made when it is first met. NULL when memory is out. */
@@ -198,12 +238,17 @@ static void put_json(const struct view *view, const struct threads *threads,
         json_object(&json, NULL);
         json_text(&json, "name", row->name);
         json_number(&json, "id", row->id);
-        for (unsigned k = 0; k < SHOWN; k++)
-            if (threads->columns[k] >= 0)
-                json_number(
-                    &json,
-                    profile_text(view->profile, view->profile->type[threads->columns[k]].name),
-                    row->values[k]);
+        for (unsigned k = 0; k < SHOWN; k++) {
+            char error[64];
+            if (threads->columns[k] < 0)
+                continue;
+            const char *type = column_type(view, threads, k);
+            json_number(&json, type, row->values[k]);
+            struct view_value value = value_of(row, k);
+            snprintf(error, sizeof error, "%s_error", type);
+            if (threads->sampled[k])
+                json_real(&json, error, view_error_share(value.value, value.variance));
+        }
         put_json_course(&json, course_of(view->profile, row->id));
         json_end(&json);
     }
@@ -218,8 +263,7 @@ static void put_csv(const struct view *view, const struct threads *threads,
     fputs("thread,id", style->out);
     for (unsigned k = 0; k < SHOWN; k++)
         if (threads->columns[k] >= 0)
-            fprintf(style->out, ",%s",
-                    profile_text(view->profile, view->profile->type[threads->columns[k]].name));
+            fprintf(style->out, ",%s", column_type(view, threads, k));
     fputs("\n", style->out);
     for (size_t i = 0; i < threads->count; i++) {
         question_field(style, threads->rows[i].name, ',');
@@ -250,8 +294,10 @@ static void put_text(const struct view *view, const struct threads *threads,
         return;
     for (unsigned k = 0; k < SHOWN; k++)
         if (columns.shown[k])
-            fprintf(style->out, "%12s%s", column_word(view, threads, k),
-                    k % 2 || !columns.shares ? "" : "       ");
+            fprintf(style->out, "%12s%*s", column_word(view, threads, k),
+                    (int)((columns.error[k] ? table_error_width(style) : 0) +
+                          (k % 2 || !columns.shares ? 0 : 7)),
+                    "");
     fprintf(style->out, "%s  thread\n", columns.rate ? "         /s" : "");
     for (size_t i = 0; i < threads->count && i < max; i++) {
         const struct thread_row *row = &threads->rows[i];
@@ -263,7 +309,10 @@ static void put_text(const struct view *view, const struct threads *threads,
                 profile_text(view->profile, view->profile->type[threads->columns[k]].unit);
             style_value(text, (double)row->values[k], unit);
             if (k % 2 == 0) {
+                struct view_value value = value_of(row, k);
                 style_heat(style, sum > 0 ? (double)row->values[k] / sum : 0, text, 12);
+                if (columns.error[k])
+                    table_error(style, &value);
                 if (columns.shares)
                     fprintf(style->out, "%7s", style_share(share, (double)row->values[k], sum));
             } else {
@@ -359,7 +408,9 @@ static struct columns columns_choose(const struct threads *threads, const struct
         columns.shown[k] = threads->columns[k] >= 0;
         if (k == SAMPLES && threads->columns[ALLOCATED] >= 0)
             columns.shown[k] = false; /* the table has enough columns */
+        columns.error[k] = columns.shown[k] && threads->sampled[k];
         used += !columns.shown[k] ? 0 : VALUE + (k % 2 ? 0 : SHARE);
+        used += columns.error[k] ? table_error_width(style) : 0;
     }
     if (style->fits && used > style->width && columns.rate) {
         columns.rate = false;
@@ -370,6 +421,10 @@ static struct columns columns_choose(const struct threads *threads, const struct
         columns.shown[k] = false;
     }
     columns.shares = !style->fits || used <= style->width;
+    for (unsigned k = 0; k < SHOWN && !columns.shares; k += 2)
+        used -= columns.shown[k] ? SHARE : 0;
+    if (style->fits && used > style->width)
+        memset(columns.error, 0, sizeof columns.error);
     return columns;
 }
 
@@ -396,6 +451,11 @@ static const char *column_word(const struct view *view, const struct threads *th
 {
     static const char *const words[SHOWN] = {"", "", "live", "objects", "allocated", "allocations"};
     if (k < LIVE)
-        return profile_text(view->profile, view->profile->type[threads->columns[k]].name);
+        return column_type(view, threads, k);
     return k < SHOWN ? words[k] : "";
+}
+
+static const char *column_type(const struct view *view, const struct threads *threads, unsigned k)
+{
+    return profile_text(view->profile, view->profile->type[threads->columns[k]].name);
 }
