@@ -280,13 +280,10 @@ static void take_map(void *context, const struct capture_map *map)
 static void take_gone(struct taking *taking, const struct capture_map *map)
 {
     struct profile *profile = taking->profile;
-    struct moved gone = {.start = map->start,
-                         .end = map->end,
-                         .path = profile_string(profile, map->path.bytes, map->path.length),
-                         .build_id = hex_string(profile, map->build_id)};
+    uint32_t path = profile_string(profile, map->path.bytes, map->path.length);
     struct moved *kept = profile_list_add(profile, &taking->gone, sizeof *kept);
     if (kept)
-        *kept = gone;
+        *kept = (struct moved){map->start, map->end, path, hex_string(profile, map->build_id)};
 }
 
 static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
