@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 #define OPTION(key, field, kind, initial, low, high, choices, ...) \
     {key, initial, choices, low, high, CONFIG_##kind, offsetof(struct config, field)},
 const struct config_option config_options[CONFIG_COUNT] = {
@@ -83,7 +85,7 @@ void config_value_print(const struct config *options, const struct config_option
         const char *word = option->choices;
         for (unsigned i = *(const unsigned *)field; i > 0; i--)
             word = strchr(word, '|') + 1;
-        print_bytes(print, word, strcspn(word, "|"));
+        print_bytes(print, word, text_until(word, '|'));
         break;
     }
     case CONFIG_NUMBER:
@@ -144,7 +146,7 @@ static bool flag_parse(const char *value, size_t length, bool *result)
 static bool choice_parse(const char *choices, const char *value, size_t length, unsigned *result)
 {
     for (unsigned i = 0;; i++) {
-        size_t word_length = strcspn(choices, "|");
+        size_t word_length = text_until(choices, '|');
         if (word_length == length && memcmp(choices, value, length) == 0) {
             *result = i;
             return true;

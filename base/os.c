@@ -73,9 +73,13 @@ bool os_static(void)
 static uint32_t tid_offset;
 static pid_t memory_of; /* the process whose memory this is; 0: not known */
 
-void os_tid_learn(void)
+void os_memory_claim(void)
 {
     store_relaxed(&memory_of, os_pid());
+}
+
+void os_tid_learn(void)
+{
     /* glibc describes the field for debuggers: how many bits, how many items, at which offset. */
     static const char name[] = "_thread_db_pthread_tid";
     const uint32_t *about = dlsym == NULL || os_static() ? NULL : dlsym(RTLD_DEFAULT, name);
@@ -88,7 +92,7 @@ void os_tid_learn(void)
 
 void os_tid_forked(void)
 {
-    store_relaxed(&memory_of, os_pid());
+    os_memory_claim();
     /* In a child that was not made by libc's fork, libc has the parent's id. */
     if (os_tid() != os_pid())
         store_relaxed(&tid_offset, 0);

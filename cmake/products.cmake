@@ -19,6 +19,8 @@ set_target_properties(memoir_shared PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_link_options(memoir_shared PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functions -Wl,--no-undefined
     -Wl,-z,now -Wl,-z,relro -Wl,--as-needed -Wl,--sort-section=name)
+# The kernel brings pages of a file in by 64 KiB of addresses: segments that begin there fill them.
+target_link_options(memoir_shared PRIVATE -Wl,-z,max-page-size=65536)
 # What small programs run stands together, where the linker can do that.
 include(CheckLinkerFlag)
 set(first_functions ${PROJECT_SOURCE_DIR}/cmake/first.ld)

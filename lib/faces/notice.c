@@ -16,6 +16,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "lib/api/api.h"
 #include "lib/control/control.h"
 #include "lib/dump/dump.h"
@@ -98,7 +99,7 @@ static bool another_answers(const char *own)
     static const char start[] = "dump:";
     const char *list = environment_get("MEMOIR_TOLD");
     while (list != NULL && *list != '\0') {
-        size_t length = strcspn(list, ",");
+        size_t length = text_until(list, ',');
         if (strncmp(list, start, sizeof start - 1) == 0)
             return strlen(own) != length || memcmp(list, own, length) != 0;
         list += length + (list[length] == ',');

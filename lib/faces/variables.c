@@ -14,6 +14,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "lib/api/api.h"
 
 enum status { SERVED, HINT, UNSERVED };
@@ -110,7 +111,7 @@ static bool perturbs(const char *tunables)
     for (const char *at = tunables; *at != '\0'; at += *at == ':') {
         if (strncmp(at, key, sizeof key - 1) == 0 && !is_off(at + sizeof key - 1))
             return true;
-        at += strcspn(at, ":");
+        at += text_until(at, ':');
     }
     return false;
 }
@@ -127,7 +128,7 @@ static unsigned print_names(struct print *line, size_t row)
 {
     unsigned count = 0;
     for (char **entry = environ; *entry != NULL; entry++) {
-        size_t length = strcspn(*entry, "=");
+        size_t length = text_until(*entry, '=');
         if (!starts_well(*entry) || (*entry)[length] == '\0' || row_find(*entry, length) != row ||
             !asks(&rows[row], *entry + length + 1) || told_before(*entry, length))
             continue;
@@ -163,7 +164,7 @@ void variables_tell(void)
     for (char **entry = environ; *entry != NULL; entry++) {
         if (!starts_well(*entry))
             continue;
-        size_t length = strcspn(*entry, "="), row = row_find(*entry, length);
+        size_t length = text_until(*entry, '='), row = row_find(*entry, length);
         if ((*entry)[length] == '\0' || row == COUNT_OF(rows) || rows[row].status != UNSERVED ||
             !asks(&rows[row], *entry + length + 1) || told_before(*entry, length))
             continue;
@@ -181,7 +182,7 @@ void variables_tell(void)
 static bool list_has(const char *list, const char *word, size_t length)
 {
     while (*list != '\0') {
-        size_t here = strcspn(list, ",");
+        size_t here = text_until(list, ',');
         if (here == length && memcmp(list, word, length) == 0)
             return true;
         list += here + (list[here] == ',');

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
+#include "base/text.h"
 
 enum {
     KEPT_SIZE = 8192,
@@ -60,7 +61,7 @@ void environment_show(void)
 
 void environment_add(char *entry)
 {
-    size_t count = 0, name_length = strcspn(entry, "=") + 1;
+    size_t count = 0, name_length = text_until(entry, '=') + 1;
     while (environ != NULL && environ[count] != NULL)
         if (strncmp(environ[count], entry, name_length) == 0)
             break;

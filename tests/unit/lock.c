@@ -228,7 +228,7 @@ static void a_child_keeps_its_own_lock(void)
 
 int main(void)
 {
-    os_tid_learn();
+    os_memory_claim();
     one_thread_at_a_time();
     without_the_lock_threads_do_meet();
     held_ranks_are_known();

@@ -164,7 +164,7 @@ static void threads_are_not_gone_in_vfork(void)
     pthread_t thread;
     pid_t tid = 0;
     int status;
-    os_tid_learn();
+    os_memory_claim();
     assert(pthread_create(&thread, NULL, stays, &tid) == 0);
     while (load_acquire(&tid) == 0)
         usleep(1000);

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "lib/api/api.h"
 
 /* If the program defines one of these, its own is found instead; a preloaded library sees it only
@@ -102,7 +103,7 @@ static bool pair_next(const char **text, struct pair *pair, bool quiet)
     }
     pair->key_length = (size_t)(at - pair->key);
     pair->value = ++at;
-    pair->value_length = strcspn(at, ",");
+    pair->value_length = text_until(at, ',');
     at += pair->value_length;
     if (*at == ',' && *++at == '\0' && !quiet)
         complain("<jemalloc>: Conf string ends with comma\n");

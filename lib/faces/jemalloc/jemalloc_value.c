@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 
 #define WORKS         NULL
@@ -204,8 +205,8 @@ static const char *ratio_parse(const struct jemalloc_option *option, const char 
 static const char *word_parse(const struct jemalloc_option *option, const char *text, size_t length,
                               const char **kept)
 {
-    for (const char *word = option->words;; word += strcspn(word, "|") + 1) {
-        size_t word_length = strcspn(word, "|");
+    for (const char *word = option->words;; word += text_until(word, '|') + 1) {
+        size_t word_length = text_until(word, '|');
         bool whole = option->kind == JEMALLOC_ENUM ? word_length == length : word_length >= length;
         if (whole && memcmp(word, text, length) == 0) {
             *kept = text_keep(word, word_length);

@@ -13,7 +13,8 @@
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/mallctl.h"
 
-static struct figures all, rest, destroyed; /* of all arenas, of number 0, of those that are gone */
+/* Of all arenas, of number 0, of those that are gone. */
+static BULK struct figures all, rest, destroyed;
 static uint64_t epoch;
 
 static void copy(struct figures *to, const struct figures *from);

@@ -16,7 +16,7 @@
 
 enum { ARENA_ALIGN = 64 << 10, ARENA_LEAST = 32 << 20 };
 
-static struct owner first_process; /* only its address is used, as a handle of release 3 */
+static BULK struct owner first_process; /* only its address is used, as a handle of release 3 */
 
 struct owner *mi_heap_main(void);
 

@@ -17,7 +17,7 @@
 enum { TAG_KEPT = 1 << 8 }; /* mi_heap_destroy of such a heap only deletes it */
 
 void *_Znwm(size_t size);
-static struct owner backing; /* only its address is used */
+static BULK struct owner backing; /* only its address is used */
 
 FUNCTION(struct owner *, mi_heap_get_backing, (void))
 {

@@ -9,6 +9,7 @@
 
 #include "base/config.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "lib/api/api.h"
 #include "lib/faces/mimalloc/mimalloc.h"
 
@@ -40,8 +41,8 @@ static const char texts[] =
 #undef OPTION
     ;
 
-static BULK long values[MIMALLOC_OPTIONS];
-static BULK bool is_set[MIMALLOC_OPTIONS];
+static long values[MIMALLOC_OPTIONS];
+static bool is_set[MIMALLOC_OPTIONS];
 static bool read_already;
 
 static unsigned option_of(int number);
@@ -185,7 +186,7 @@ static bool parse(const char *text, enum kind kind, long *value)
 static void read_entry(const char *entry)
 {
     static const char prefix[] = "mimalloc_";
-    size_t length = strcspn(entry, "=");
+    size_t length = text_until(entry, '=');
     if (length <= sizeof prefix - 1 || !same(entry, sizeof prefix - 1, prefix) ||
         entry[length] == '\0')
         return;
@@ -217,7 +218,7 @@ static bool about_messages(const char *entry)
     static const char *const first[] = {"mimalloc_show_errors", "mimalloc_verbose",
                                         "mimalloc_max_errors", "mimalloc_max_warnings"};
     for (size_t i = 0; i < COUNT_OF(first); i++)
-        if (same(entry, strcspn(entry, "="), first[i]))
+        if (same(entry, text_until(entry, '='), first[i]))
             return true;
     return false;
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text at start. What options and variables are read with is a loop of our own: libc's strcspn is
+ * faster on long text, but brings 64 KiB of its code and as much of its constants into memory,
+ * which is a sixth of all that a small program has more by us.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stddef.h>
+
+#include "base/compiler.h"
+
+/* Bytes before the first `end`, or before the end of the text. */
+INLINE size_t text_until(const char *text, char end)
+{
+    size_t length = 0;
+    while (text[length] != '\0' && text[length] != end)
+        length++;
+    return length;
+}
+
+#endif
