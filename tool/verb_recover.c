@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `memoir recover`: finishes recordings whose `memoir run` has returned or was killed, and recorder
- * files of programs that were started with the option `recorder`. What still runs is left alone.
+ * files of programs that were started without it: with the option `recorder`, or told to write a
+ * profile at their end. What still runs is left alone.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@ struct recovery {
 };
 
 static bool file_recover(struct recovery *recovery, const char *path, struct error *error);
+static bool kept_recover(struct recovery *recovery, pid_t pid, struct error *error);
 static bool folder_find(struct shelf_about *about, const char *path, struct error *error);
 static bool shelf_recover(struct recovery *recovery, const struct shelf_about *about, bool named,
                           struct error *error);
@@ -42,7 +45,11 @@ bool recover_run(const struct arguments *arguments, struct error *error)
         json_text(&recovery.json, "schema", "memoir.recover/1");
         json_array(&recovery.json, "recordings");
     }
-    if (path && stat(path, &found) != 0) {
+    char *end = NULL;
+    long pid = path ? strtol(path, &end, 10) : 0;
+    if (path && stat(path, &found) != 0 && pid > 0 && pid <= INT_MAX && !*end) {
+        right = kept_recover(&recovery, (pid_t)pid, error);
+    } else if (path && stat(path, &found) != 0) {
         right = error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
     } else if (path && !S_ISDIR(found.st_mode)) {
         right = file_recover(&recovery, path, error);
@@ -52,6 +59,7 @@ bool recover_run(const struct arguments *arguments, struct error *error)
         size_t count = shelf_list(&list);
         for (size_t i = 0; i < count; i++)
             right = shelf_recover(&recovery, &list[i], false, error) && right;
+        right = kept_recover(&recovery, 0, error) && right;
     }
     free(list);
     if (recovery.as_json) {
@@ -86,6 +94,8 @@ static bool file_recover(struct recovery *recovery, const char *path, struct err
         snprintf(to, sizeof to, "%s", output);
     if (!shelf_finish_file(path, to, &pid, error))
         return false;
+    if (!to[0]) /* it ended in order, or before there was anything */
+        return true;
     struct summary *summary = summary_read(to);
     done_put(recovery, to, summary ? summary_command(summary) : "", pid);
     if (!terminal_is_quiet() && !recovery->as_json) {
@@ -95,6 +105,28 @@ static bool file_recover(struct recovery *recovery, const char *path, struct err
     }
     summary_free(summary);
     return true;
+}
+
+/* What programs without memoir run were told to write at their end: of all that were killed, or of
+ * one. */
+static bool kept_recover(struct recovery *recovery, pid_t pid, struct error *error)
+{
+    char(*paths)[PATH_MAX];
+    size_t count = shelf_kept(&paths, pid);
+    bool right = true;
+    for (size_t i = 0; i < count; i++) {
+        struct error one = {0};
+        if (file_recover(recovery, paths[i], pid == 0 ? &one : error))
+            continue;
+        if (pid == 0)
+            terminal_warn("%s", one.text);
+        right = pid == 0; /* of many, one whose folder is gone is no failure */
+    }
+    free(paths);
+    if (pid == 0 || count > 0)
+        return right;
+    error_set(error, ERROR_INPUT, "process %d has left nothing to recover", pid);
+    return error_hint(error, "memoir recover   finishes all; memoir recover FILE one of recorder");
 }
 
 /* The shelf, or the folder of captures that belongs to one. */

@@ -177,6 +177,7 @@ enum {
     RECORDER_ENDED = 2, /* the program ended in order */
     RECORDER_FULL = 4,  /* something did not fit */
     RECORDER_CHILD = 8, /* of a fork */
+    RECORDER_KEPT = 16, /* only for the files of `told` */
 };
 
 struct recorder_head {

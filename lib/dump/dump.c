@@ -477,6 +477,8 @@ void dump_told(unsigned which, const struct dump_style *style, const char *path)
         return;
     store_relaxed(&told, style == NULL ? told & ~bit : told | bit);
     recorder_file_told(which, style, path);
+    if (style != NULL)
+        recorder_file_keep();
     dump_unlock();
 }
 

@@ -20,6 +20,7 @@
 #include "lib/dump/capture.h"
 #include "lib/dump/capture_file.h"
 #include "lib/dump/dump_name.h"
+#include "lib/dump/recorder_kept.h"
 #include "lib/dump/style.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
@@ -38,6 +39,7 @@ static struct os_file_id id; /* of what `fd` was when it was opened */
 static bool child;           /* of a fork, and without a file */
 static BULK struct recorder_told told[RECORDER_TOLD_COUNT];
 static uint64_t looked_ms; /* when the mappings were last looked at */
+static bool kept;          /* made by `recorder_file_keep` */
 
 const char *recorder_file_name(void)
 {
@@ -61,35 +63,6 @@ static bool path_whole(char *to, size_t size, const char *path)
     return !text.cut;
 }
 
-/* PATH, PATH-PID, PATH-PID-2, ... : what exists is another process's, or this one's before it
- * started another program. */
-static int create(void)
-{
-    int got = -EEXIST;
-    for (unsigned i = child ? 1 : 0; i < NAMES_MOST && got == -EEXIST; i++) {
-        struct print text;
-        print_start(&text, name, sizeof name);
-        print_text(&text, asked);
-        if (i > 0)
-            print_format(&text, "-%d", (int)os_pid());
-        if (i > 1)
-            print_format(&text, "-%u", i);
-        print_string(&text);
-        got = text.cut
-                  ? -ENAMETOOLONG
-                  : os_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
-                            MODE);
-    }
-    return got;
-}
-
-static void let_go(void)
-{
-    if (os_file_is(fd, id))
-        os_close(fd);
-    fd = -1;
-}
-
 /* The 22nd word of the file, of which the second is in brackets and may hold anything. */
 static uint64_t start_ticks(void)
 {
@@ -110,6 +83,37 @@ static uint64_t start_ticks(void)
     return ticks;
 }
 
+/* PATH, PATH-PID, PATH-PID-2, ... : what exists is another process's, or this one's before it
+ * started another program. */
+static int create(void)
+{
+    int got = -EEXIST;
+    for (unsigned i = child ? 1 : 0; i < NAMES_MOST && got == -EEXIST; i++) {
+        struct print text;
+        print_start(&text, name, sizeof name);
+        print_text(&text, asked);
+        if (i > 0)
+            print_format(&text, "-%d", (int)os_pid());
+        if (i > 1)
+            print_format(&text, "-%u", i);
+        print_string(&text);
+        if (kept)
+            kept_remove_own(name, start_ticks());
+        got = text.cut
+                  ? -ENAMETOOLONG
+                  : os_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+                            MODE);
+    }
+    return got;
+}
+
+static void let_go(void)
+{
+    if (!confined(CONFINE_FILES) && os_file_is(fd, id))
+        os_close(fd);
+    fd = -1;
+}
+
 static void head_fill(void)
 {
     struct recorder_head *head = mirror_head();
@@ -120,7 +124,7 @@ static void head_fill(void)
     head->start_ticks = start_ticks();
     head->start_ms = head->last_ms = os_now_ms();
     head->start_wall_ns = os_wall_ns();
-    head->state = child ? RECORDER_CHILD : 0;
+    head->state = (child ? RECORDER_CHILD : 0) | (kept ? RECORDER_KEPT : 0);
     if (capture_file_open())
         path_whole(head->capture, sizeof head->capture, capture_file_name());
     memcpy(head->told, told, sizeof told);
@@ -161,7 +165,9 @@ static int begin(void)
         os_close(got);
     id = os_file_id(fd);
     os_lock_for_process(fd);
-    int error = os_file_copies(fd) ? ENOTSUP : mirror_open(fd, config.recorder_memory);
+    uint64_t most =
+        kept && config.recorder_memory > KEPT_BYTES ? KEPT_BYTES : config.recorder_memory;
+    int error = os_file_copies(fd) ? ENOTSUP : mirror_open(fd, most, kept);
     if (error == 0)
         error = fill();
     if (error != 0) {
@@ -182,6 +188,19 @@ int recorder_file_begin(const char *path)
     else
         series_resident(true);
     return error;
+}
+
+void recorder_file_keep(void)
+{
+    if (asked[0] != '\0' || !config.recorder_end || os_secure())
+        return;
+    kept_name(asked, sizeof asked);
+    kept_sweep();
+    kept = true;
+    if (begin() == 0)
+        return;
+    kept = false;
+    asked[0] = '\0';
 }
 
 void recorder_file_objects(void)
@@ -281,7 +300,7 @@ void recorder_file_end(void)
         return;
     store_relaxed(&mirror_head()->last_ms, os_now_ms());
     __atomic_fetch_or(&mirror_head()->state, RECORDER_ENDED, __ATOMIC_RELEASE);
-    if (capture_file_complete())
+    if (kept || capture_file_complete())
         os_unlink(name);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/watch/watch.h"
@@ -115,7 +116,7 @@ void series_add(const struct series_point *point)
         interval_ms *= 2;
     }
     points[count] = *point;
-    if (load_relaxed(&resident))
+    if (load_relaxed(&resident) && !confined(CONFINE_OPEN))
         points[count].resident_bytes = resident_bytes();
     store_release(&count, count + 1);
     store_relaxed(&next_ms, point->time_ms + interval_ms);

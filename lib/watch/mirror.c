@@ -31,6 +31,7 @@ static uint32_t most;              /* and how many there may be */
 static uint32_t used[SHEET_KINDS]; /* entries of `mirror_sheets` */
 static int file = -1;
 static uint32_t busy; /* a turn: a sheet is being added */
+static bool silent;   /* nothing is said when it is full */
 
 static NOINLINE void tell_full(int error)
 {
@@ -38,7 +39,7 @@ static NOINLINE void tell_full(int error)
     struct print line;
     uint32_t before =
         __atomic_fetch_or(&((struct recorder_head *)place)->state, RECORDER_FULL, __ATOMIC_RELAXED);
-    if (before & RECORDER_FULL)
+    if ((before & RECORDER_FULL) || silent)
         return;
     print_start(&line, buffer, sizeof buffer);
     print_text(&line, "memoir: the recorder's file is full, new stacks are missing in it; ");
@@ -149,7 +150,7 @@ static uint64_t allowed(uint64_t bytes)
     return bytes < limit ? bytes : limit;
 }
 
-int mirror_open(int fd, uint64_t bytes)
+int mirror_open(int fd, uint64_t bytes, bool quiet)
 {
     mirror_forget();
     most = (uint32_t)(allowed(bytes) / RECORDER_SHEET);
@@ -158,6 +159,7 @@ int mirror_open(int fd, uint64_t bytes)
     if (place == NULL || most == 0)
         return ENOMEM;
     file = fd;
+    silent = quiet;
     return sheet_add();
 }
 

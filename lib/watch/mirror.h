@@ -71,8 +71,9 @@ void mirror_code_end(void);
 bool mirror_code_has(uintptr_t pc);
 
 /* Takes an empty file that is `most` bytes long at most and makes it the process's: 0 or an errno
- * value. The descriptor stays the caller's; `mirror_descriptor` tells that its number changed. */
-int mirror_open(int fd, uint64_t most);
+ * value. `quiet`: nothing is said when it is full. The descriptor stays the caller's;
+ * `mirror_descriptor` tells that its number changed. */
+int mirror_open(int fd, uint64_t most, bool quiet);
 void mirror_descriptor(int fd);
 /* Every event is counted there from now on. */
 void mirror_show(void);

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 # A program that was told to write a file of another tool at its end (HEAPPROFILE, prof_final,
 # CPUPROFILE, dump.exit) and is killed: `memoir recover` and `memoir run` write it, under its name and
-# in its format, with the same numbers as after an end in order. Samples of the CPU survive, too.
+# in its format, with the same numbers as after an end in order. Samples of the CPU survive, too. No
+# option is needed for that, and programs that end in order leave nothing in /dev/shm.
+script=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 . "$(dirname "$0")/common.sh"
 need python3
 : "${MEMOIR_TOOL:?}"
@@ -161,6 +163,77 @@ import json, sys
 rows = {row["name"]: row["self"] for row in json.load(open(sys.argv[1]))["rows"]}
 sys.exit(not (0.2e9 < rows["burner"] < 0.5e9 and 0.2e9 < rows["told"] < 0.5e9))
 END
+# Preloaded, with no option of ours. This part has a /dev/shm of its own, as other tests leave files
+# there.
+cat >plain.sh <<'END'
+mount -t tmpfs -o size=32m none /dev/shm || exit 77
+. ./functions.sh
+left() { find /dev/shm -name 'memoir-*' | wc -l; }
+for how in end kill; do
+    mkdir -p plain/$how
+    cd plain/$how || exit 2
+    for variables in HEAPPROFILE=./hp 'CPUPROFILE=cpu.prof CPUPROFILE_FREQUENCY=200' \
+        MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:je; do
+        # shellcheck disable=SC2086
+        env $variables LD_PRELOAD="$MEMOIR_LIB" ../../told 0.1 $how 2>errors &
+        pid=$!
+        wait $pid
+        if [ $how = kill ]; then
+            [ "$(left)" -eq 1 ] || fail "$variables, killed: $(ls /dev/shm)"
+            "$MEMOIR_TOOL" recover $pid 2>errors || fail "recover $variables: $(cat errors)"
+        fi
+        [ "$(left)" -eq 0 ] || fail "$variables, $how: left $(ls /dev/shm)"
+    done
+    cd ../..
+done
+same "HEAPPROFILE alone" plain/kill/hp.0001.heap plain/end/hp.0001.heap
+same "MALLOC_CONF alone" 'plain/kill/je.*.0.f.heap' 'plain/end/je.*.0.f.heap'
+"$MEMOIR_TOOL" top --json plain/kill/cpu.prof 2>&1 | grep -q '"name": "burn"' ||
+    fail "CPUPROFILE alone: $(ls plain/kill)"
+
+cd plain || exit 2
+HEAPPROFILE=./off MEMOIR=recorder.end:off LD_PRELOAD=$MEMOIR_LIB ../told 0 kill 2>errors
+[ "$(left)" -eq 0 ] || fail "recorder.end:off: $(ls /dev/shm)"
+# A shell that starts the program in its own place.
+HEAPPROFILE=./exec LD_PRELOAD=$MEMOIR_LIB sh -c 'exec ../told 0 kill' 2>errors
+[ "$(left)" -eq 1 ] || fail "exec: $(ls /dev/shm)"
+"$MEMOIR_TOOL" recover 2>errors || fail "recover: $(cat errors)"
+[ "$(find . -name 'exec*.heap' | wc -l)" -eq 1 ] || fail "exec: $(ls)"
+# Of many killed programs the newest eight.
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    HEAPPROFILE=./many$i LD_PRELOAD=$MEMOIR_LIB ../told 0 kill 2>errors
+done
+[ "$(left)" -eq 8 ] || fail "many: $(ls /dev/shm)"
+"$MEMOIR_TOOL" recover --json >out 2>errors || fail "recover: $(cat errors)"
+[ "$(find . -name 'many*.0001.heap' | wc -l)" -eq 8 ] && [ ! -e many1.0001.heap ] &&
+    [ ! -e many2.0001.heap ] || fail "many: $(ls)"
+[ "$(left)" -eq 0 ] || fail "many: left $(ls /dev/shm)"
+# A folder that is gone: a line, and the file stays for another try.
+mkdir gone
+HEAPPROFILE=$PWD/gone/hp LD_PRELOAD=$MEMOIR_LIB ../told 0 kill 2>errors
+rmdir gone
+"$MEMOIR_TOOL" recover 2>errors || fail "gone: $?"
+grep -q "can't be written" errors && [ "$(left)" -eq 1 ] || fail "gone: $(cat errors)"
+# A full /dev/shm is not mentioned.
+dd if=/dev/zero of=/dev/shm/fill bs=1M 2>/dev/null
+HEAPPROFILE=./full LD_PRELOAD=$MEMOIR_LIB ../told 0 end 2>errors || fail "full: exit code $?"
+! grep -q '^memoir: ' errors && [ -s full.0001.heap ] || fail "full: $(cat errors)"
+finish
+END
+if unshare -m true 2>/dev/null; then
+    {
+        echo failures=0
+        sed -n '/^fail() /,/^}/p; /^finish() /,/^}/p' "$root/tests/programs/common.sh"
+        sed -n '/^# The lines of/,/^for rate/p' "$script" | sed '$d'
+    } >functions.sh
+    MEMOIR_LIB=$MEMOIR_LIB MEMOIR_TOOL=$MEMOIR_TOOL unshare -m sh plain.sh >out 2>&1
+    case $? in
+    0) ;;
+    77) echo "no /dev/shm of our own: not tried" ;;
+    *) fail "without options: $(cat out)" ;;
+    esac
+fi
+
 mkdir format
 (cd format && "$MEMOIR_TOOL" run --format gperftools -o out.heap ../told 0 kill 2>../errors)
 grep -q '^heap profile:' format/out.heap 2>/dev/null || fail "run --format: $(ls format; cat errors)"

@@ -25,6 +25,7 @@
 
 enum { PLACES = 3, FILE_MAX = 1 << 30 };
 static const char about_name[] = "about";
+static const char kept_folder[] = "/dev/shm"; /* the library's choice, whatever ours is */
 
 /* One recorder file. */
 struct state {
@@ -43,6 +44,7 @@ static bool state_is_alive(int fd, const struct recorder_about *about);
 static bool is_past(const struct state *states, size_t count, size_t which);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static char *file_read(const char *path, size_t *size);
+static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
 
 void shelf_make(char path[PATH_MAX])
 {
@@ -289,8 +291,9 @@ static bool capture_write(const struct state *state, const char *to, struct erro
         bytes ? recorder_capture(bytes, size, old_size > 0 ? old : NULL, old_size, &made, &reason)
               : NULL;
     bool right = capture != NULL;
+    char last[PATH_MAX];
     if (right)
-        shelf_told(bytes, size, &state->about);
+        shelf_told(bytes, size, &state->about, last);
     if (!right)
         error_set(error, ERROR_INPUT, "%s: %s", state->path, reason ? reason : strerror(errno));
     else if ((right = output_start(&output, to, error))) {
@@ -326,6 +329,8 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
         error_set(error, ERROR_TARGET, "%s: process %u still writes it", path, state.about.pid);
         return error_hint(error, "memoir top %u", state.about.pid);
     }
+    if (to[0] == '\0' && state.about.kept)
+        return kept_write(&state, to, error);
     if (to[0] == '\0' && state.about.capture[0] && access(state.about.capture, W_OK) == 0)
         snprintf(to, PATH_MAX, "%s", state.about.capture);
     if (to[0] == '\0')
@@ -334,6 +339,50 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
         return false;
     unlink(path);
     return true;
+}
+
+/* Only the files that the process was told to write; `to`: the last one. */
+static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error)
+{
+    size_t size = 0;
+    char *bytes = file_read(state->path, &size);
+    if (!bytes)
+        return error_set(error, ERROR_INPUT, "%s: %s", state->path, strerror(errno));
+    bool due = !state->about.ended && state->about.ready;
+    bool right = shelf_told(bytes, size, &state->about, to) > 0 || !due;
+    free(bytes);
+    if (!right) {
+        error_set(error, ERROR_INPUT, "%s: the profile of process %u can't be written", state->path,
+                  state->about.pid);
+        return error_hint(error, "memoir recover %u -o FILE   keeps it as a recording",
+                          state->about.pid);
+    }
+    unlink(state->path);
+    return true;
+}
+
+size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid)
+{
+    char start[48], path[PATH_MAX];
+    size_t count = 0, room = 0;
+    struct dirent *entry;
+    DIR *listing = opendir(kept_folder);
+    *paths = NULL;
+    snprintf(start, sizeof start, "memoir-%u-end-", geteuid());
+    while (listing && (entry = readdir(listing))) {
+        struct state state;
+        const char *reason;
+        snprintf(path, sizeof path, "%s/%s", kept_folder, entry->d_name);
+        if (strncmp(entry->d_name, start, strlen(start)) != 0 ||
+            !state_read(&state, path, &reason) ||
+            (pid > 0 ? state.about.pid != (uint32_t)pid : state.alive) ||
+            !list_reserve(paths, &room, count + 1, sizeof **paths))
+            continue;
+        memcpy((*paths)[count++], path, sizeof path);
+    }
+    if (listing)
+        closedir(listing);
+    return count;
 }
 
 void shelf_drop(const char *path)

@@ -46,8 +46,14 @@ bool shelf_is_held(const struct shelf_about *about);
  * their recorder files. How many. */
 size_t shelf_collect(const struct shelf_about *about);
 /* The same for one recorder file, into the file `to`; if that is "", into the capture that the
- * process had, or else into `path` with .memoir behind it, and `to` becomes that name. */
+ * process had, or else into `path` with .memoir behind it, and `to` becomes that name. If it was
+ * only kept for what the program was told to write, that is written, and `to` is the last of these
+ * files, or "". */
 bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct error *error);
+/* Recorder files that were kept for what programs were told to write at their end, of this user:
+ * those of killed processes, or those of process `pid` if it is not 0. How many; the list is to be
+ * freed. */
+size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid);
 /* Removes the shelf. */
 void shelf_drop(const char *path);
 

@@ -27,7 +27,7 @@ struct dump {
     char path[PATH_MAX];
 };
 
-static void dump_write(const struct dump *dump);
+static bool dump_write(const struct dump *dump);
 static bool contents_put(const struct dump *dump, FILE *file, const char **reason);
 static bool capture_put(const struct dump *dump, FILE *file, const char **reason);
 static bool pprof_put(const struct dump *dump, FILE *file, const char **reason);
@@ -39,11 +39,13 @@ static void name_cpu(struct dump *dump);
 
 /* ---- contents ---- */
 
-void shelf_told(const char *bytes, size_t size, const struct recorder_about *about)
+size_t shelf_told(const char *bytes, size_t size, const struct recorder_about *about,
+                  char last[PATH_MAX])
 {
     struct recorder_told told[RECORDER_TOLD_COUNT];
+    size_t count = 0;
     if (about->ended || !about->ready || !recorder_told(bytes, size, told))
-        return;
+        return 0;
     for (unsigned which = 0; which < RECORDER_TOLD_COUNT; which++) {
         struct dump dump = {bytes, size, which, &told[which], about, ""};
         if (told[which].format == RECORDER_FORMAT_NONE ||
@@ -57,11 +59,15 @@ void shelf_told(const char *bytes, size_t size, const struct recorder_about *abo
             name_gperftools(&dump);
         else
             name_cpu(&dump);
-        dump_write(&dump);
+        if (dump_write(&dump)) {
+            memcpy(last, dump.path, PATH_MAX);
+            count++;
+        }
     }
+    return count;
 }
 
-static void dump_write(const struct dump *dump)
+static bool dump_write(const struct dump *dump)
 {
     struct error error = {0};
     struct output output;
@@ -77,6 +83,7 @@ static void dump_write(const struct dump *dump)
         terminal_warn("%s", error.text);
     else if (!terminal_is_quiet())
         output_say(&output, dump->path);
+    return right;
 }
 
 static bool contents_put(const struct dump *dump, FILE *file, const char **reason)

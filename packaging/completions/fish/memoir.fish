@@ -44,6 +44,7 @@ function __memoir_option
     printf 'debug.at_exit=%s\twith debug: look at blocks that were never freed when the program ends\n' on off
     printf 'debug.names=%s\twith debug: functions in reports, from the symbol tables of the program and its libraries\n' on off
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
+    printf 'recorder.end=%s\ta recorder file in /dev/shm for a program that is to write a profile at its end\n' on off
     printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
     printf 'limit=\tbytes that the heap may take from the kernel; beyond them malloc returns NULL; 0: any\n'

@@ -21,6 +21,7 @@ struct recorder_about {
     uint64_t last_ms;            /* the last sign of life */
     bool ready;                  /* else killed before all was in it that was known at its start */
     bool ended, full, child;     /* ended in order; some stacks are missing; of a fork */
+    bool kept;                   /* only for what the program was told to write at its end */
     char capture[RECORDER_PATH]; /* the capture of the process; "": none */
 };
 

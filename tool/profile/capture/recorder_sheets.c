@@ -117,6 +117,7 @@ bool recorder_describe(const char *bytes, size_t size, struct recorder_about *ab
                                      .last_ms = head->last_ms,
                                      .ready = head->state & RECORDER_READY,
                                      .ended = head->state & RECORDER_ENDED,
+                                     .kept = head->state & RECORDER_KEPT,
                                      .full = head->state & RECORDER_FULL,
                                      .child = head->state & RECORDER_CHILD};
     memcpy(about->capture, head->capture, sizeof about->capture);

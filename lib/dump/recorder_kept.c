@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/dump/recorder_kept.h. A file is a killed program's if no process has its lock, and none
+ * has the number in it: in a folder that containers share, the number alone would not prove it.
+ */
+#include "lib/dump/recorder_kept.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/file/recorder_file.h"
+#include "base/os.h"
+#include "base/os_socket.h"
+#include "base/print.h"
+
+#define FOLDER "/dev/shm"
+
+enum { KEPT_MOST = 8, LOOKS_MAX = 256, BATCH_SIZE = 4096, NAME_SIZE = 320 };
+
+/* What the head of a file begins with. */
+struct head {
+    uint8_t magic[8];
+    uint16_t version, machine;
+    uint32_t sheet_bytes, state, pid;
+    uint64_t start_ticks, start_ms, start_wall_ns;
+};
+_Static_assert(offsetof(struct head, start_wall_ns) ==
+                   offsetof(struct recorder_head, start_wall_ns),
+               "as in the file");
+
+static void name_begin(struct print *text);
+static bool is_left(const char *path, uint64_t *since);
+static bool head_read(struct head *head, int fd);
+
+void kept_name(char *path, size_t size)
+{
+    struct print text;
+    print_start(&text, path, size);
+    print_text(&text, FOLDER "/");
+    name_begin(&text);
+    print_format(&text, "%d", (int)os_pid());
+    print_string(&text);
+}
+
+/* How the names of this user's files begin. */
+static void name_begin(struct print *text)
+{
+    struct os_ids ids;
+    os_ids(&ids);
+    print_format(text, "memoir-%u-end-", ids.user[1]);
+}
+
+void kept_sweep(void)
+{
+    static BULK _Alignas(struct os_folder_entry) char batch[BATCH_SIZE]; /* stacks may be small */
+    char start[32], path[NAME_SIZE], oldest[NAME_SIZE] = "";
+    uint64_t since, first = UINT64_MAX;
+    unsigned left = 0, looks = 0;
+    struct print text;
+    ssize_t got;
+    print_start(&text, start, sizeof start);
+    name_begin(&text);
+    size_t length = strlen(print_string(&text));
+    int fd = os_open(FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    while (fd >= 0 && (got = os_folder_read(fd, batch, sizeof batch)) > 0)
+        for (ssize_t at = 0; at < got && looks < LOOKS_MAX;) {
+            const struct os_folder_entry *entry = (const struct os_folder_entry *)(batch + at);
+            at += entry->length;
+            if (strncmp(entry->name, start, length) != 0)
+                continue;
+            looks++;
+            print_start(&text, path, sizeof path);
+            print_format(&text, FOLDER "/%s", entry->name);
+            if (!is_left(print_string(&text), &since))
+                continue;
+            left++;
+            if (since < first)
+                memcpy(oldest, path, sizeof oldest);
+            first = since < first ? since : first;
+        }
+    if (fd >= 0)
+        os_close(fd);
+    if (left >= KEPT_MOST)
+        os_unlink(oldest);
+}
+
+/* Whether it is a killed program's, and when that began. */
+static bool is_left(const char *path, uint64_t *since)
+{
+    struct head head;
+    int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool left =
+        head_read(&head, fd) && !os_process_alive((pid_t)head.pid) && os_lock_for_process(fd);
+    os_close(fd);
+    if (left)
+        *since = head.start_wall_ns;
+    return left;
+}
+
+void kept_remove_own(const char *path, uint64_t ticks)
+{
+    struct head head;
+    int fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0)
+        return;
+    if (head_read(&head, fd) && head.pid == (uint32_t)os_pid() && head.start_ticks == ticks)
+        os_unlink(path);
+    os_close(fd);
+}
+
+static bool head_read(struct head *head, int fd)
+{
+    return os_read(fd, head, sizeof *head) == (ssize_t)sizeof *head &&
+           memcmp(head->magic, RECORDER_MAGIC, sizeof head->magic) == 0 &&
+           (head->state & RECORDER_KEPT) != 0;
+}
