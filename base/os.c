@@ -80,6 +80,10 @@ void os_memory_claim(void)
 
 void os_tid_learn(void)
 {
+    static bool learned;
+    if (likely(load_relaxed(&learned)))
+        return;
+    store_relaxed(&learned, true);
     /* glibc describes the field for debuggers: how many bits, how many items, at which offset. */
     static const char name[] = "_thread_db_pthread_tid";
     const uint32_t *about = dlsym == NULL || os_static() ? NULL : dlsym(RTLD_DEFAULT, name);

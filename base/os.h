@@ -77,8 +77,8 @@ bool os_static(void);
 /* The calling thread's id: from libc's memory once `os_tid_learn` has found where it is, else from
  * the kernel. In a child made by vfork it may be the parent's. */
 pid_t os_tid(void);
-/* Finds where libc keeps the id. Once, when dlsym may be called, and not at start: it reads a part
- * of libc that programs with one thread have no other need of. */
+/* Finds where libc keeps the id, the first time. When dlsym may be called, and not at start: it
+ * reads a part of libc that programs with one thread have no other need of. */
 void os_tid_learn(void);
 /* This process's memory is its own from now on; called once, at start. */
 void os_memory_claim(void);

@@ -41,12 +41,8 @@ static creator *next(void)
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*run)(void *argument), void *argument)
 {
-    static bool learned;
     creator *create = next();
-    if (unlikely(!load_relaxed(&learned))) {
-        store_relaxed(&learned, true);
-        os_tid_learn();
-    }
+    os_tid_learn();
     if (create == NULL)
         return EAGAIN; /* a glibc before 2.34 without libpthread */
     struct start *start = likely(!load_relaxed(&cpu_running)) ? NULL : malloc(sizeof *start);

@@ -22,9 +22,9 @@ bool leaks_ignore(const void *block)
 {
     if (!cold_begin(NULL))
         return false;
-    bool did = !cells_own(block) ? declared_ignore(own_start(block))
-                                 : cells_inside((uintptr_t)block) != 0 &&
-                                       declared_ignore_other(block);
+    bool did = !cells_own(block)
+                   ? declared_ignore(own_start(block))
+                   : cells_inside((uintptr_t)block) != 0 && declared_ignore_other(block);
     cold_end();
     return did;
 }
@@ -33,8 +33,8 @@ bool leaks_ignore_end(const void *block)
 {
     if (!cold_begin(NULL))
         return false;
-    bool did = cells_own(block) ? declared_ignore_other_end(block)
-                                : declared_ignore_end(own_start(block));
+    bool did =
+        cells_own(block) ? declared_ignore_other_end(block) : declared_ignore_end(own_start(block));
     cold_end();
     return did;
 }

@@ -9,9 +9,9 @@ _Static_assert((int)MARK_COUNT <= (int)RECORDER_MARKS, "bins of the recorder fil
 
 /* What is kept with a heap. */
 struct counted {
-    uint32_t file;               /* for which this was made */
-    struct recorder_heap *row;   /* NULL: the file has no memory for it */
-    struct recorder_heap before; /* added to what the heap says */
+    uint32_t file;                /* for which this was made */
+    struct recorder_heap *row;    /* NULL: the file has no memory for it */
+    struct recorder_heap before;  /* added to what the heap says */
     uint32_t visited[MARK_COUNT]; /* mallocs from each bin at the last visit, */
     uint32_t mean[MARK_COUNT];    /* a mean of how many there were between two, */
     uint32_t parts[MARK_COUNT];   /* and how many may follow until the next one */

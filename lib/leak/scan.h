@@ -43,7 +43,7 @@ enum scan_inside {
 struct scan_others {
     struct scan_range memory; /* no other memory is there, and none of it is a root, */
     struct scan_range table;  /* nor is what is known about them */
-    uint32_t (*count)(void); /* numbers are from 1 to below it */
+    uint32_t (*count)(void);  /* numbers are from 1 to below it */
     /* The block with that number; false if it is not live. Its record may be NULL. */
     bool (*at)(uint32_t number, struct found *block, const struct record **record);
     /* The number of the live block that an address is in, or 0. */
@@ -61,7 +61,7 @@ struct scan_rules {
     /* Blocks that were there before are no leaks, but lead to none that is in use. NULL: all count.
      */
     const struct blocks_base *base;
-    const struct touched *touched; /* NULL: all pages of blocks hold something */
+    const struct touched *touched;    /* NULL: all pages of blocks hold something */
     const struct scan_others *others; /* NULL: there are none */
     unsigned step; /* bytes from one word that may be a pointer to the next; 0: a word */
 };

@@ -29,10 +29,10 @@ enum {
     /* Without a further answer: a thread that runs answers in microseconds, but on a busy machine
      * it may have to wait for its turn. Those that sleep and do not answer are not waited for. */
     ANSWER_MS = 1000,
-    NEXT = 2, /* threads that each signals, and wakes */
-    KEEP = 64, /* threads that our own signals before it says that it is still there */
+    NEXT = 2,          /* threads that each signals, and wakes */
+    KEEP = 64,         /* threads that our own signals before it says that it is still there */
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
-    SILENT_MAX = 64, /* threads that are looked at each millisecond: do they sleep? */
+    SILENT_MAX = 64,   /* threads that are looked at each millisecond: do they sleep? */
 };
 
 /* Why a thread does not answer. */
@@ -49,7 +49,7 @@ static pid_t *tids;           /* of them, by hash; while threads are interrupted
 static unsigned places_count; /* to be signalled, */
 static unsigned signalled;    /* and that a thread has signalled, or is about to */
 static int signal_now;
-static uint32_t scans;        /* a late answer is one to an earlier scan */
+static uint32_t scans; /* a late answer is one to an earlier scan */
 static uint32_t answers;
 static uint32_t answers_wanted;    /* our thread is woken when there are that many */
 static uint32_t stopping;          /* the scan that threads in the handler wait for, or 0, */

@@ -79,8 +79,10 @@ static void come_back(uint32_t denied)
 static NOINLINE long call_judged(long number, const long *a)
 {
     uint32_t denied = os_shares_memory() ? 0 : judge(number, a) & ~load_relaxed(&confine_denied);
-    if (denied != 0)
+    if (denied != 0) {
+        os_tid_learn(); /* the filter may deny to ask the kernel */
         withdraw(denied);
+    }
     long result = arch_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (denied != 0 && result < 0)
         come_back(denied);

@@ -29,8 +29,8 @@ grep -q '<svg' build/bench/flame.svg && grep -q session_begin build/bench/flame.
 grep '^[$] .*/memoir ' said >commands
 shown '^    most CPU time  *[0-9.]* m*s .* [a-z_]*'
 shown '^ *self .* total  *allocated  *samples  function$'
-shown '^  *[0-9.]* m*s  *[0-9.]* % .* demo  [0-9]*$'
-grep -q 'CPU time.* in [0-9]* samples' build/bench/cpu.svg || fail "no flame graph of time"
+shown '^  *[0-9.]* m*s  *[±<>0-9%]* *[0-9.]* % .* demo  [0-9]*$'
+grep -q 'CPU time.* in [0-9.]* *K* *samples' build/bench/cpu.svg || fail "no flame graph of time"
 [ "$(wc -l <commands)" -eq 16 ] || fail "commands: $(cat commands)"
 sed -n 's/^[$] //; / leaks [^0-9]\| time \| list \| check /p' commands >again
 while read -r line; do

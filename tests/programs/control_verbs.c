@@ -41,7 +41,7 @@ static void expect(const char *line, int error, const char *text)
 
 static void wrong_lines_say_what_to_do(void)
 {
-    expect("", EINVAL, "error: no verb ''; 'help' lists them\n");
+    expect("", EINVAL, "error: no verb; 'help' lists them\n");
     expect("dmup", EINVAL, "error: no verb 'dmup'");
     expect("purge all", EINVAL, "takes no argument");
     expect("start fast", EINVAL, "such as 512K");

@@ -179,8 +179,7 @@ static void coroutine(void)
 static void coroutines(void)
 {
     while (!ends) {
-        void *stack =
-            mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (stack == MAP_FAILED)
             continue;
         getcontext(&there);
@@ -212,8 +211,8 @@ static void not_in_children(int advice)
 static void huge(void)
 {
     size_t size = 2 << 20;
-    void **map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
-                      -1, 0);
+    void **map =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
     if (map == MAP_FAILED)
         exit(77);
     map[1000] = held[0];

@@ -137,19 +137,38 @@ static bool name_matches(const struct node *node, const char *name, size_t numbe
     return *name == '\0';
 }
 
+/* Where the row of a name is remembered, which programs ask for again and again. A name that shares
+ * its place with another one is looked for in all rows. */
+static uint16_t *row_place(const char *name)
+{
+    enum { PLACES = 64 };
+    static BULK uint16_t places[PLACES]; /* row + 1 */
+    uint32_t hash = 0;
+    for (; *name != '\0'; name++)
+        hash = hash * 31 + (unsigned char)*name;
+    return &places[(hash ^ hash >> 16) % PLACES];
+}
+
 /* The row of the name, or if `begin` one that begins so; or SIZE_MAX. */
 static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS], bool begin)
 {
     enum { LONG = 8 }; /* beyond this length comparing two rows is faster than the name with both */
     const struct node *other = NULL;
     size_t differs = 0;
+    uint16_t *place = row_place(name);
+    unsigned known = load_relaxed(place);
+    if (known > 0 && !begin && name_matches(&nodes[known - 1], name, numbers, false, &differs))
+        return known - 1;
     for (size_t row = 0; row < ROWS; row++) {
         const struct node *node = &nodes[row];
         if (other != NULL && differs > LONG && node->text == other->text &&
             strncmp(node->name, other->name, differs + 1) == 0)
             continue; /* it begins like a row that did not match */
-        if (name_matches(node, name, numbers, begin, &differs))
+        if (name_matches(node, name, numbers, begin, &differs)) {
+            if (!begin)
+                store_relaxed(place, (uint16_t)(row + 1));
             return row;
+        }
         other = node;
     }
     size_t start = sizeof option_start - 1;

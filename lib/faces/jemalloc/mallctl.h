@@ -125,6 +125,7 @@ struct figures {
     struct figures_class {
         uint64_t allocs, frees, fills, flushes, made, spans;
     } classes[CLASS_COUNT];
+    uint64_t large_used; /* sizes of large blocks, of which those behind it have no blocks */
     struct large_count large[LARGE_SIZES];
 };
 void figures_refresh(void);

@@ -53,20 +53,29 @@ static uint64_t round_up(uint64_t bytes)
     return (bytes + page - 1) & ~(page - 1);
 }
 
+/* Words of both that are not 0. */
+static size_t words_used(const struct figures *a, const struct figures *b)
+{
+    uint64_t used = a->large_used > b->large_used ? a->large_used : b->large_used;
+    return (offsetof(struct figures, large) + used * sizeof a->large[0]) / sizeof(uint64_t);
+}
+
 /* Word by word: other threads may be reading. */
 static void copy(struct figures *to, const struct figures *from)
 {
-    for (size_t i = 0; i < sizeof *to / sizeof(uint64_t); i++)
+    for (size_t i = 0, words = words_used(to, from); i < words; i++)
         store_relaxed((uint64_t *)to + i, load_relaxed((const uint64_t *)from + i));
 }
 
 /* Other threads go on while parts are counted: less than nothing is nothing. */
 static void subtract(struct figures *from, const struct figures *part)
 {
-    for (size_t i = 0; i < sizeof *from / sizeof(uint64_t); i++) {
+    uint64_t large_used = from->large_used;
+    for (size_t i = 0, words = words_used(from, part); i < words; i++) {
         uint64_t *value = (uint64_t *)from + i, less = ((const uint64_t *)part)[i];
         *value -= less < *value ? less : *value;
     }
+    from->large_used = large_used;
 }
 
 static void add_class(struct figures *now, unsigned class, const struct figures_class *more)
@@ -117,6 +126,17 @@ static void count_turns(struct figures *now)
     }
 }
 
+static void count_large(struct figures *now, const struct large_count *counts)
+{
+    for (unsigned i = 0; i < LARGE_SIZES; i++) {
+        uint64_t frees = load_relaxed(&counts[i].frees), allocs = load_relaxed(&counts[i].allocs);
+        if (likely(allocs == 0))
+            continue;
+        now->large[i] = (struct large_count){.allocs = allocs, .frees = frees};
+        now->large_used = i + 1;
+    }
+}
+
 /* From our account to jemalloc's terms: active is what holds blocks, mapped includes the dirty
  * pages and the tables, retained is the rest of the address space. */
 static void count_process(struct figures *now)
@@ -148,10 +168,7 @@ static void count_process(struct figures *now)
     now->pages_active = now->active / os_page_size();
     now->cached = account.cached_bytes;
     now->threads = account.heaps;
-    for (unsigned i = 0; i < LARGE_SIZES; i++) {
-        now->large[i].frees = load_relaxed(&large_counts[i].frees);
-        now->large[i].allocs = load_relaxed(&large_counts[i].allocs);
-    }
+    count_large(now, large_counts);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         now->purges += load_relaxed(&pages_of[pool].returns);
         now->purged +=
@@ -197,10 +214,8 @@ static void count_arena(const struct arena *arena, struct figures *now)
     now->resident = now->mapped + now->metadata;
     now->threads = owner_threads(arena->owner);
     const struct large_count *counts = load_acquire(&arena->owner->large_counts);
-    for (unsigned i = 0; counts != NULL && i < LARGE_SIZES; i++) {
-        now->large[i].frees = load_relaxed(&counts[i].frees);
-        now->large[i].allocs = load_relaxed(&counts[i].allocs);
-    }
+    if (counts != NULL)
+        count_large(now, counts);
     now->purges = load_relaxed(&arena->purges);
     now->purged = load_relaxed(&arena->purged_pages);
 }
@@ -214,11 +229,13 @@ void figures_destroyed(const struct arena *arena)
         __atomic_fetch_add(&destroyed.classes[class].allocs, allocs, __ATOMIC_RELAXED);
         __atomic_fetch_add(&destroyed.classes[class].frees, allocs, __ATOMIC_RELAXED);
     }
-    for (unsigned i = 0; i < LARGE_SIZES; i++) {
+    for (unsigned i = 0; i < part.large_used; i++) {
         uint64_t allocs = part.large[i].allocs;
         __atomic_fetch_add(&destroyed.large[i].allocs, allocs, __ATOMIC_RELAXED);
         __atomic_fetch_add(&destroyed.large[i].frees, allocs, __ATOMIC_RELAXED);
     }
+    if (part.large_used > load_relaxed(&destroyed.large_used))
+        store_relaxed(&destroyed.large_used, part.large_used);
     __atomic_fetch_add(&destroyed.small_allocs, part.small_allocs, __ATOMIC_RELAXED);
     __atomic_fetch_add(&destroyed.small_frees, part.small_allocs, __ATOMIC_RELAXED);
     __atomic_fetch_add(&destroyed.large_allocs, part.large_allocs, __ATOMIC_RELAXED);
@@ -230,6 +247,7 @@ bool figures_of(size_t number, struct figures *out)
     if (load_relaxed(&epoch) == 0)
         figures_refresh();
     const struct figures *from = of_arena(number);
+    memset(out, 0, sizeof *out);
     if (from != NULL)
         copy(out, from);
     return from != NULL;

@@ -213,7 +213,13 @@ static void read_maps(struct profile *profile)
     }
     for (uint32_t i = 1; i < profile->mappings.count; i++) {
         const char *path = profile_text(profile, mappings[i].path);
-        mappings[i].path = profile_string(profile, path, deleted_cut(path, strlen(path)));
+        size_t length = strlen(path), bare_length = deleted_cut(path, length);
+        char *bare = bare_length == length ? NULL : strndup(path, bare_length);
+        if (bare)
+            mappings[i].path = profile_string_of(profile, bare);
+        else if (bare_length != length)
+            compat_out_of_memory();
+        free(bare);
     }
 }
 

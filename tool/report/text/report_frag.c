@@ -151,7 +151,7 @@ static void put_head(const struct view *view, const struct frag *frag, const str
     fputs("\n", style->out);
     if (frag->count > 0 && profile->period > 0)
         fprintf(style->out, "sites are estimates from %lld sample%s\n",
-                (long long)(pins->placed + pins->unplaced),
+                (long long)pins->placed + (long long)pins->unplaced,
                 pins->placed + pins->unplaced == 1 ? "" : "s");
 }
 

@@ -347,7 +347,7 @@ static uint32_t courses_width(const struct profile *profile, unsigned *count)
     *count = 0;
     for (size_t i = 0; i < profile->courses.count; i++)
         width_ms = courses[i].width_ms > width_ms ? courses[i].width_ms : width_ms;
-    for (size_t i = 0; i < profile->courses.count; i++) {
+    for (size_t i = 0; width_ms > 0 && i < profile->courses.count; i++) {
         uint64_t end = ((uint64_t)courses[i].count * courses[i].width_ms + width_ms - 1) / width_ms;
         *count = end > *count ? (unsigned)end : *count;
     }

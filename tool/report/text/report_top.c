@@ -298,7 +298,7 @@ static void top_line(const struct view *view, const struct style *style, const s
 static size_t rows_filled(const struct view_row *rows, size_t shown, size_t count)
 {
     size_t filled = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; rows != NULL && i < count; i++)
         filled += rows[i].total.value != 0 || rows[i].total.base != 0;
     return filled > shown ? filled : shown;
 }
