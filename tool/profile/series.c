@@ -13,7 +13,9 @@ static const int64_t start_slack_ns = 2000000000; /* each dump tells the start b
 
 static bool same_text(const struct profile *a, uint32_t of_a, const struct profile *b,
                       uint32_t of_b);
+static void moments_sort(struct profile *moments, size_t count);
 static int compare_ends(const void *a, const void *b);
+static int compare_calls(const void *a, const void *b);
 static int64_t live_bytes(const struct profile *profile);
 static bool moments_set(struct profile *one, const struct profile *all, size_t count,
                         const int64_t *live);
@@ -41,7 +43,7 @@ bool series_make(struct profile *to, struct profile *moments, size_t count)
 {
     int64_t *live = calloc(count, sizeof *live);
     bool ok = live != NULL;
-    qsort(moments, count, sizeof *moments, compare_ends);
+    moments_sort(moments, count);
     struct profile *last = &moments[count - 1];
     int64_t peak_time_ns = last->peak_time_ns;
     bool ended = last->ended, own = last->history_moments > 1; /* a capture has a better one */
@@ -66,15 +68,36 @@ bool series_make(struct profile *to, struct profile *moments, size_t count)
     return ok && !to->failed;
 }
 
-/* By the time, which is in milliseconds, then by how often malloc had been called. */
+/* By the time, which moves once a tick of the kernel; what lies that close together, by how often
+ * malloc had been called. */
+static void moments_sort(struct profile *moments, size_t count)
+{
+    enum { TICK_NS = 10000000 }; /* the longest that kernels are built with */
+    size_t first = 0;
+    qsort(moments, count, sizeof *moments, compare_ends);
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && moments[i].duration_ns - moments[i - 1].duration_ns <= TICK_NS)
+            continue;
+        qsort(moments + first, i - first, sizeof *moments, compare_calls);
+        first = i;
+    }
+    for (size_t i = 1; i < count; i++) /* time does not go back */
+        if (moments[i].duration_ns < moments[i - 1].duration_ns)
+            moments[i].duration_ns = moments[i - 1].duration_ns;
+}
+
 static int compare_ends(const void *a, const void *b)
 {
     const struct profile *left = a, *right = b;
-    if (left->duration_ns != right->duration_ns)
-        return left->duration_ns < right->duration_ns ? -1 : 1;
-    return left->exact_allocs < right->exact_allocs   ? -1
-           : left->exact_allocs > right->exact_allocs ? 1
-                                                      : 0;
+    return (left->duration_ns > right->duration_ns) - (left->duration_ns < right->duration_ns);
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct profile *left = a, *right = b;
+    if (left->exact_allocs == right->exact_allocs)
+        return compare_ends(a, b);
+    return left->exact_allocs < right->exact_allocs ? -1 : 1;
 }
 
 static int64_t live_bytes(const struct profile *profile)
