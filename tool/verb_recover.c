@@ -114,6 +114,12 @@ static bool kept_recover(struct recovery *recovery, pid_t pid, struct error *err
     char(*paths)[PATH_MAX];
     size_t count = shelf_kept(&paths, pid);
     bool right = true;
+    if (count > 1 && arguments_value(recovery->arguments, FLAG_OUTPUT)) {
+        error_set(error, ERROR_USAGE, "%zu recordings, and one FILE for them", count);
+        error_hint(error, "memoir recover %s -o FILE   takes one", paths[0]);
+        free(paths);
+        return false;
+    }
     for (size_t i = 0; i < count; i++) {
         struct error one = {0};
         if (file_recover(recovery, paths[i], pid == 0 ? &one : error))

@@ -51,8 +51,8 @@ __attribute__((destructor)) static void go(void)
     cold_verify();
     leaks_exit(&here);
     triggers_exit(NULL);
-    dump_recorder_end();
     if (config.stats)
         stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);
     faces_exit();
+    dump_recorder_end(); /* last: until then a kill must find what those were to write */
 }

@@ -17,6 +17,8 @@
 
 #define FOLDER "/dev/shm"
 
+/* Of killed programs, and how many names are looked at: many more mean that another program uses
+ * such names. */
 enum { KEPT_MOST = 8, LOOKS_MAX = 256, BATCH_SIZE = 4096, NAME_SIZE = 320 };
 
 /* What the head of a file begins with. */
@@ -31,6 +33,7 @@ _Static_assert(offsetof(struct head, start_wall_ns) ==
                "as in the file");
 
 static void name_begin(struct print *text);
+static bool oldest_remove(void);
 static bool is_left(const char *path, uint64_t *since);
 static bool head_read(struct head *head, int fd);
 
@@ -53,6 +56,13 @@ static void name_begin(struct print *text)
 }
 
 void kept_sweep(void)
+{
+    for (unsigned i = 0; i < LOOKS_MAX && oldest_remove(); i++)
+        ;
+}
+
+/* Removes the oldest file of a killed program, if there are KEPT_MOST of them or more. */
+static bool oldest_remove(void)
 {
     static BULK _Alignas(struct os_folder_entry) char batch[BATCH_SIZE]; /* stacks may be small */
     char start[32], path[NAME_SIZE], oldest[NAME_SIZE] = "";
@@ -84,12 +94,18 @@ void kept_sweep(void)
         os_close(fd);
     if (left >= KEPT_MOST)
         os_unlink(oldest);
+    return left >= KEPT_MOST;
 }
 
-/* Whether it is a killed program's, and when that began. */
+/* Whether it is a killed program's, of this user, and when that began. */
 static bool is_left(const char *path, uint64_t *since)
 {
     struct head head;
+    struct os_ids ids;
+    uint32_t owner;
+    os_ids(&ids);
+    if (!os_owner(path, &owner) || owner != ids.user[1])
+        return false;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0)
         return false;
