@@ -127,6 +127,10 @@ static bool lone_words_fit(const struct request *request, struct error *error)
     for (size_t i = 0; i < arguments->operands_count; i++) {
         const char *word = arguments->operands[i];
         enum input_kind kind = input_kind_of(word);
+        if (word[0] == '\0') {
+            error_set(error, ERROR_USAGE, "a profile with no name: '' is not a file");
+            return error_hint(error, "memoir %s FILE", arguments->command->verb);
+        }
         if (kind == INPUT_PROGRAM && word == request->program) {
             error_set(error, ERROR_USAGE, "%s is a program, not a profile", word);
             return error_hint(error, "memoir run -- %s%s", strchr(word, '/') ? "" : "./", word);

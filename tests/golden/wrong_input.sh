@@ -51,6 +51,7 @@ done <<'E'
 3~cut.gz: it ends before any data~top cut.gz
 2~program is a program, not a profile[|]→ memoir run -- ./program~top program
 2~'program' is a program, not a memoir command[|]→ memoir run -- ./program~program
+2~a profile with no name.*→ memoir top FILE~top ''
 2~top needs a profile, and there is no~top
 2~top needs a profile: there is no file 'nosuchword'~top nosuchword
 3~dangling: it can't be opened: No such file~top dangling

@@ -26,8 +26,11 @@ void clock_rows_start(struct clock_rows *clock, struct profile *profile,
         .system_ns = capture_value(cpu->system_ns),
     };
     if (cpu->lost > cpu->samples / 100)
-        profile_warn(profile, "%lu moments of the clock have no sample, for %lu that have one",
-                     (unsigned long)cpu->lost, (unsigned long)cpu->samples);
+        profile_warn(profile,
+                     "of %lu samples %lu %s lost, where a thread could not be interrupted or "
+                     "read",
+                     (unsigned long)(cpu->samples + cpu->lost), (unsigned long)cpu->lost,
+                     cpu->lost == 1 ? "was" : "were");
     if (cpu->uncovered > 0)
         profile_warn(profile, "%lu %s no clock: %s time is missing", (unsigned long)cpu->uncovered,
                      cpu->uncovered == 1 ? "thread got" : "threads got",
