@@ -73,7 +73,7 @@ void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const st
 void cold_owned_give(void *p, struct span *span, struct heap *heap);
 /* From outside: a block of memory that the program lends to the owner. NULL: it lends none. */
 void *cold_lent_take(struct owner *owner, size_t size, size_t align, bool *zero);
-/* Whom to ask if the heap has no room (`cold_set_source`), unless that is who asks for memory. */
+/* The source of memory when the heap is full (`cold_set_source`), unless it is the caller. */
 extern HIDDEN struct memory_source cold_source;
 INLINE bool cold_has_source(void)
 {

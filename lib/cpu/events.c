@@ -17,7 +17,7 @@
 static const uintptr_t OPENING = 1, FAILED = 2;
 enum {
     DRAWN = 8, /* a ring takes an eighth of what is left */
-    OFTEN = 8, /* so many times a tick, so that a timer rings at each that finds its thread */
+    OFTEN = 8, /* rings of a timer a tick: every tick that finds the thread running is seen */
 };
 
 static BULK uint64_t tick_ns;

@@ -31,7 +31,7 @@ void events_disarm(struct task *task);
 /* In a forked child: the event stayed in the parent. */
 void events_forget(struct task *task);
 
-/* In the handler: the event rang. It stands for so much time. */
+/* In the handler: the event rang. Returns the nanoseconds that it stands for. */
 uint64_t events_ring(struct task *task);
 /* In the handler: the timer rang. False: it is the thread's only clock; else *ns is what it stands
  * for. */

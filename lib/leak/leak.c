@@ -16,7 +16,7 @@ enum {
     STACK_SIZE = 256 << 10,
     CONSTANTS_MAX = 4096, /* parts of memory that may hold vtables: two a loaded object */
     LOOK_MS = 20,         /* how often a copy that has not said that it is done is looked at */
-    READERS_MS = 1000,    /* for those who read the last scan: writing it takes milliseconds */
+    READERS_MS = 1000,    /* for readers of the last scan: writing it takes milliseconds */
     PATIENCE_MS = 300000, /* for a copy: at 100 MiB a second, 30 GiB */
     STAND_MS = 30000,     /* for threads, where no copy can be made: at 1 GiB a second, 30 GiB */
 };

@@ -315,7 +315,7 @@ static void threads_list(struct stop *stop)
     }
 }
 
-/* The kernel's own word: "number arguments sp pc" of the system call in which the thread waits. */
+/* From /proc/self/task/TID/syscall: "number arguments sp pc" of the call that it waits in. */
 static bool silent_sp(pid_t tid, uintptr_t *sp)
 {
     enum { SP_FROM_END = 2 };

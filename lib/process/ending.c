@@ -37,7 +37,7 @@ static uint64_t since_ms; /* when the end began; 0: it has not */
 static int number_first;
 static uint32_t written;
 
-static void undertaker_run(void);
+static void last_snapshot_thread(void);
 static void writer_run(void);
 static void die(int number);
 static void stay(int number);
@@ -72,7 +72,7 @@ void ending_handler(int number)
     if (__atomic_compare_exchange_n(&since_ms, &before, now_ms, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
         number_first = number;
-        if (os_thread_start(undertaker_run, STACK_SIZE) != 0) {
+        if (os_thread_start(last_snapshot_thread, STACK_SIZE) != 0) {
             message_write(no_thread, sizeof no_thread - 1);
             die(number);
         }
@@ -102,7 +102,7 @@ static void stay(int number)
     die(number);
 }
 
-static void undertaker_run(void)
+static void last_snapshot_thread(void)
 {
     int number = number_first;
     os_thread_rename("memoir");

@@ -47,9 +47,9 @@ struct task {
     uint64_t first_ns;  /* the first of them, after from_ns; UINT64_MAX: it stands for others */
     /* A second clock, where the kernel gives one (lib/cpu/events.h). */
     uintptr_t event;
-    bool event_user;             /* it rings in user mode only, and the timer, once it has rung */
-    bool event_leads;            /* itself, stands for system time */
-    bool event_based;            /* the rest is known */
+    bool event_user;             /* it rings in user mode only */
+    bool event_leads;            /* it has rung: the timer counts system time only */
+    bool event_based;            /* `event_usage` is known */
     struct os_usage event_usage; /* of the thread, when the timer rang last */
     uint64_t event_told_ns;      /* user time that the event's rings stand for since then */
     int64_t event_left_ns;       /* user time before that they should have stood for */

@@ -253,7 +253,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     char name[NAME_MAX + 1] = "", path[PATH_MAX + 2 * NAME_MAX] = "";
     kept[0] = '\0';
     size_t count = 0;
-    signal(SIGPIPE, SIG_IGN); /* who reads no more of our words still gets the file */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe must not keep the file from being written */
     signal(SIGXFSZ, SIG_IGN);
     if (record->about.path[0])
         shelf_collect(&record->about);
