@@ -246,7 +246,8 @@ for i in range(200): urllib.request.urlopen('http://127.0.0.1:$port/').read()" 2
         sleep 0.1
     done
     worker=$(pgrep -P "$(cat nginx/pid)")
-    kill -9 "$(cat nginx/pid)" "$worker" # the master first: it would start another worker
+    kill -STOP "$(cat nginx/pid)" # it would start another worker
+    kill -9 "$worker" "$(cat nginx/pid)"
     wait $runs
     [ -n "$(find served -name "*$worker*.memoir")" ] || [ "$(find served -name '*.memoir' | wc -l)" -ge 2 ] ||
         fail "$what: no recording of the worker $worker: $(find served; cat errors)"
