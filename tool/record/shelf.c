@@ -45,7 +45,6 @@ static bool is_past(const struct state *states, size_t count, size_t which);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static char *file_read(const char *path, size_t *size);
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
-static bool is_needed(const char *path);
 
 void shelf_make(char path[PATH_MAX])
 {
@@ -257,8 +256,11 @@ size_t shelf_collect(const struct shelf_about *about)
         if (!is_past(states, count, i)) {
             snprintf(to, sizeof to, "%s/run-%u.memoir", about->folder, states[i].about.pid);
             if (!capture_write(&states[i], ours ? capture : to, &error)) {
-                terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error.text,
-                              states[i].path);
+                /* the shelf goes, its file must not */
+                snprintf(to, sizeof to, "%s-%u", about->path, states[i].about.pid);
+                if (rename(states[i].path, to) == 0)
+                    terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error.text,
+                                  to);
                 continue;
             }
             done++;
@@ -391,22 +393,11 @@ size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid)
 void shelf_drop(const char *path)
 {
     struct dirent *entry;
-    DIR *listing = path[0] && !is_needed(path) ? opendir(path) : NULL;
+    DIR *listing = path[0] ? opendir(path) : NULL;
     if (!listing)
         return;
     while ((entry = readdir(listing)))
         unlinkat(dirfd(listing), entry->d_name, 0);
     closedir(listing);
     rmdir(path);
-}
-
-/* Whether the recording of a process that has ended could not be written. */
-static bool is_needed(const char *path)
-{
-    struct state *states;
-    size_t count = states_read(path, &states), left = 0;
-    for (size_t i = 0; i < count; i++)
-        left += !states[i].alive;
-    free(states);
-    return left > 0;
 }
