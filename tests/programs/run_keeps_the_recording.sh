@@ -172,6 +172,10 @@ if [ "$(id -u)" -eq 0 ] && mkdir "$place/full" && mount -t tmpfs -o size=4k none
     grep -q 'nothing was recorded: .*choose another with --output' "$place/errors" ||
         fail "a full disk: $(cat "$place/errors")"
     [ "$(files "$place/full")" = "$place/full/other" ] || fail "a full disk: left behind $(files "$place/full")"
+    left=$(sed -n 's/.*nothing is lost:  memoir recover \(.*\) -o FILE$/\1/p' "$place/errors")
+    memoir recover "$left" -o "$place/recovered.memoir" 2>"$place/errors" ||
+        fail "a full disk: recover '$left': $(cat "$place/errors")"
+    [ ! -e "$left" ] || fail "a full disk: $left stays"
     umount "$place/full"
 fi
 finish
