@@ -27,6 +27,8 @@ enum { ARCH_PUSHES_RETURN = 0 };
 enum { ARCH_KEPT = 0x7ff << 19 };
 /* Bits of a user's code address. */
 enum { ARCH_PC_BITS = 48 };
+/* High bits of a pointer that the machine ignores, so that a program may keep something there. */
+enum { ARCH_TAG_BITS = 8 };
 
 /* The kernel's save area of the registers that a signal interrupted, as offsets from the stack
  * pointer with which the handler returns. */

@@ -24,6 +24,8 @@ enum { ARCH_PUSHES_RETURN = 1 };
 enum { ARCH_KEPT = 1 << 3 | 1 << 6 | 0xf << 12 };
 /* Bits of a user's code address. */
 enum { ARCH_PC_BITS = 47 };
+/* High bits of a pointer that the machine ignores: none that a program may rely on. */
+enum { ARCH_TAG_BITS = 0 };
 
 /* The kernel's save area of the registers that a signal interrupted, as offsets from the stack
  * pointer with which the handler returns. */

@@ -144,7 +144,7 @@ static uintptr_t pointer_read(struct bytes *bytes, unsigned encoding, uintptr_t 
 /* The contents of the entry at `at`, without its length. */
 static FOREIGN struct bytes entry_at(const uint8_t *at)
 {
-    enum { LONG = 0xffffffff, SHORT_SIZE = 4, LONG_SIZE = 12, LENGTH_MOST = 1 << 20 };
+    enum { LONG = 0xffffffff, SHORT_SIZE = 4, LONG_SIZE = 12, LENGTH_MAX = 1 << 20 };
     struct bytes none = {NULL, NULL, true};
     if (!reached(at, SHORT_SIZE))
         return none;
@@ -154,7 +154,7 @@ static FOREIGN struct bytes entry_at(const uint8_t *at)
         bytes.end = at + LONG_SIZE;
         length = bytes_fixed(&bytes, LONG_SIZE - SHORT_SIZE);
     }
-    if (length == 0 || length > LENGTH_MOST || !reached(bytes.at, length))
+    if (length == 0 || length > LENGTH_MAX || !reached(bytes.at, length))
         return none;
     bytes.end = bytes.at + length;
     return bytes;
@@ -241,7 +241,7 @@ static bool function_read(const uint8_t *at, struct function *function)
  * code and entry, relative to the header, of four or eight bytes each. */
 static FOREIGN const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
 {
-    enum { HEAD = 4, HEAD_MAX = 20, COUNT_MOST = 1 << 28 };
+    enum { HEAD = 4, HEAD_MAX = 20, COUNT_MAX = 1 << 28 };
     if (header == NULL || !reached(header, HEAD_MAX) || header[0] != 1 ||
         header[2] == POINTER_ABSENT)
         return NULL;
@@ -250,7 +250,7 @@ static FOREIGN const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
         pointer_read(&bytes, header[1], (uintptr_t)header); /* .eh_frame */
     uint64_t count = pointer_read(&bytes, header[2], (uintptr_t)header);
     bool is_long = header[3] == (RELATIVE_HEADER | FORMAT_S8);
-    if (bytes.bad || count == 0 || count > COUNT_MOST ||
+    if (bytes.bad || count == 0 || count > COUNT_MAX ||
         (!is_long && header[3] != (RELATIVE_HEADER | FORMAT_S4)))
         return NULL;
     const uint8_t *table = bytes.at;

@@ -381,7 +381,7 @@ static void warn_unknown(struct reader *reader, const char *key, size_t length)
     char buffer[WARNING_SIZE];
     struct print line;
     size_t best = CONFIG_COUNT;
-    size_t best_distance = nearest_most(length) + 2; /* one more than for words: keys have parts */
+    size_t best_distance = nearest_max(length) + 2; /* one more than for words: keys have parts */
 
     if (!warn_start(reader, &line, buffer))
         return;

@@ -69,6 +69,15 @@ enum config_guard_action {
     CONFIG_GUARD_IGNORE,
 };
 
+/* The words of `leak.tags`. */
+enum config_tags {
+    CONFIG_TAGS_AUTO,
+    CONFIG_TAGS_OFF,
+    CONFIG_TAGS_HIGH,
+    CONFIG_TAGS_LOW,
+    CONFIG_TAGS_ALL,
+};
+
 /* The words of `cpu.clock`. */
 enum config_cpu_clock {
     CONFIG_CPU_CPU,

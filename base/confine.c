@@ -22,7 +22,7 @@
 
 uint32_t confine_denied;
 
-enum { CLOSE_RANGE = 436, WORDS = 16, LENGTH_MOST = 4096 };
+enum { CLOSE_RANGE = 436, WORDS = 16, LENGTH_MAX = 4096 };
 enum {
     FILES_AND_CONTROL = CONFINE_FILES | CONFINE_CONTROL,
     ALL_THREE = FILES_AND_CONTROL | CONFINE_OPEN
@@ -102,6 +102,10 @@ static const struct call {
     {CONFINE_LEAKS, SYS_kill, {0}},
     {CONFINE_LEAKS, SYS_exit, {0}},
     {CONFINE_LEAKS, CLOSE_RANGE, {3}},
+    {CONFINE_WRITTEN, SYS_userfaultfd, {O_CLOEXEC | O_NONBLOCK | 1}},
+    {CONFINE_WRITTEN, SYS_ioctl, {3, (int32_t)0xc018aa3f /* UFFDIO_API */}},
+    {CONFINE_WRITTEN, SYS_ioctl, {3, (int32_t)0xc020aa00 /* UFFDIO_REGISTER */}},
+    {CONFINE_WRITTEN, SYS_ioctl, {3, (int32_t)0xc018aa06 /* UFFDIO_WRITEPROTECT */}},
     {CONFINE_HURRY, SYS_getpriority, {PRIO_PROCESS}},
     {CONFINE_HURRY, SYS_setpriority, {PRIO_PROCESS}},
     {CONFINE_HURRY, SYS_setsid, {0}},
@@ -265,10 +269,10 @@ static bool is_deadly(uint32_t answer)
 
 uint32_t confine_judge(uintptr_t program)
 {
-    enum { BYTES = LENGTH_MOST * sizeof(struct sock_filter) };
+    enum { BYTES = LENGTH_MAX * sizeof(struct sock_filter) };
     struct sock_fprog about;
     uint32_t denied = 0;
-    if (!os_peek(&about, program, sizeof about) || about.len == 0 || about.len > LENGTH_MOST)
+    if (!os_peek(&about, program, sizeof about) || about.len == 0 || about.len > LENGTH_MAX)
         return 0;
     struct sock_filter *code = os_map(BYTES);
     if (code == NULL)

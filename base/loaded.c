@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 
-enum { OBJECTS_MOST = 4096, PARTS_MOST = 64 };
+enum { OBJECTS_MAX = 4096, PARTS_MAX = 64 };
 enum { STAGE_PROGRAM, STAGE_LIST, STAGE_KERNEL, STAGE_OVER };
 
 static uintptr_t list_find(void);
@@ -43,7 +43,7 @@ static bool program_find(uintptr_t *base, uintptr_t *parts, unsigned *count)
     *parts = getauxval(AT_PHDR);
     *count = (unsigned)getauxval(AT_PHNUM);
     *base = 0;
-    for (unsigned i = 0; i < *count && i < PARTS_MOST; i++) {
+    for (unsigned i = 0; i < *count && i < PARTS_MAX; i++) {
         if (!os_peek(&part, *parts + i * sizeof part, sizeof part))
             return false;
         if (part.p_type == PT_PHDR) {
@@ -69,7 +69,7 @@ static uintptr_t list_find(void)
     struct r_debug debug;
     if (!program_find(&base, &parts, &count))
         return 0;
-    for (unsigned i = 0; i < count && i < PARTS_MOST && dynamic == 0; i++)
+    for (unsigned i = 0; i < count && i < PARTS_MAX && dynamic == 0; i++)
         if (os_peek(&part, parts + i * sizeof part, sizeof part) && part.p_type == PT_DYNAMIC)
             dynamic = base + part.p_vaddr;
     for (unsigned i = 0; dynamic != 0 && i < 256; i++) {
@@ -132,7 +132,7 @@ static void object_enter(struct loaded *loaded, uintptr_t at)
         file.e_phentsize != sizeof part)
         return;
     loaded->parts = at + file.e_phoff;
-    loaded->parts_left = file.e_phnum < PARTS_MOST ? file.e_phnum : PARTS_MOST;
+    loaded->parts_left = file.e_phnum < PARTS_MAX ? file.e_phnum : PARTS_MAX;
     loaded->base = at;
     for (unsigned i = 0; i < loaded->parts_left; i++)
         if (os_peek(&part, loaded->parts + i * sizeof part, sizeof part) &&
@@ -146,7 +146,7 @@ static void object_enter(struct loaded *loaded, uintptr_t at)
 static void list_next(struct loaded *loaded)
 {
     struct link_map link;
-    if (loaded->next == 0 || loaded->count++ == OBJECTS_MOST ||
+    if (loaded->next == 0 || loaded->count++ == OBJECTS_MAX ||
         !os_peek(&link, loaded->next, sizeof link)) {
         loaded->stage++;
         return;

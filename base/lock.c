@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/lock.h. A futex mutex: one compare-and-swap to take, one exchange to give. */
+/*
+ * See base/lock.h. A futex mutex: one compare-and-swap to take, one exchange to give. The thread
+ * that has it counts in the lock itself, in a line that it owns anyway; waiting, which is rare, is
+ * counted in a table of the locks that threads have waited for.
+ */
 #include "base/lock.h"
 
 #include "base/arch.h"
@@ -17,6 +21,15 @@ __thread uint64_t lock_held;
 void (*lock_repair)(struct lock *lock);
 bool (*lock_memory_copied)(void);
 static __thread uint32_t self_id;
+
+/* A lock that threads had to wait for. */
+static BULK struct contended {
+    const struct lock *lock;
+    uint64_t spins, waits, wait_ns, wait_ns_max;
+    uint32_t threads, threads_max;
+} contended[LOCK_CONTENDED_MAX];
+static BULK struct lock *known[LOCK_KNOWN_MAX];
+static uint32_t known_count;
 
 static NOINLINE uint32_t self_slow(void);
 
@@ -45,7 +58,61 @@ static bool owner_is_gone(uint32_t owner)
     return os_thread_gone(id) && !os_thread_of_alive(id, id);
 }
 
+/* Where waiting for the lock is noted; NULL: there are too many. */
+static struct contended *contended_at(const struct lock *lock, bool make)
+{
+    uintptr_t at = (uintptr_t)lock * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    for (unsigned i = 0; i < LOCK_CONTENDED_MAX; i++) {
+        struct contended *place = &contended[(at + i) % LOCK_CONTENDED_MAX];
+        const struct lock *found = load_acquire(&place->lock);
+        if (found == NULL && make &&
+            __atomic_compare_exchange_n(&place->lock, &found, lock, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return place;
+        if (found == lock)
+            return place;
+        if (found == NULL)
+            return NULL;
+    }
+    return NULL;
+}
+
+static void raise_u64(uint64_t *most, uint64_t value)
+{
+    uint64_t seen = load_relaxed(most);
+    while (seen < value && !__atomic_compare_exchange_n(most, &seen, value, true, __ATOMIC_RELAXED,
+                                                        __ATOMIC_RELAXED))
+        ;
+}
+
+static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns);
+
 static NOINLINE void take_slow(struct lock *lock, uint32_t self)
+{
+    struct contended *place = contended_at(lock, true);
+    uint64_t from_ns = 0;
+    if (place == NULL) {
+        take_contended(lock, self, &from_ns);
+        return;
+    }
+    uint32_t threads = __atomic_add_fetch(&place->threads, 1, __ATOMIC_RELAXED);
+    if (threads > load_relaxed(&place->threads_max))
+        store_relaxed(&place->threads_max, threads);
+    take_contended(lock, self, &from_ns);
+    __atomic_fetch_add(from_ns != 0 ? &place->waits : &place->spins, 1, __ATOMIC_RELAXED);
+    threads = load_relaxed(&place->threads); /* 0: a handler forked, and this is the child */
+    while (threads > 0 && !__atomic_compare_exchange_n(&place->threads, &threads, threads - 1, true,
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    if (from_ns == 0)
+        return;
+    uint64_t ns = os_now_ns() - from_ns;
+    __atomic_fetch_add(&place->wait_ns, ns, __ATOMIC_RELAXED);
+    raise_u64(&place->wait_ns_max, ns);
+}
+
+/* *slept_ns: when it went to sleep first; 0: spinning was enough. */
+static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns)
 {
     for (int i = 0; i < SPINS; i++) {
         uint32_t free = 0;
@@ -69,6 +136,8 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
                                          __ATOMIC_RELAXED))
             continue;
         uint64_t from_ms = os_now_ms();
+        if (*slept_ns == 0)
+            *slept_ns = os_now_ns();
         os_wait(&lock->word, seen | WAITED, patience);
         bool long_enough = os_now_ms() - from_ms >= PATIENCE_MOST_MS;
         patience = patience < PATIENCE_MOST_MS ? patience * 2 : 2 * PATIENCE_MOST_MS;
@@ -87,6 +156,27 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
  * written, and a jump out of the library's start leads nowhere. */
 #define frame_of(lock) ((lock)->rank > LOCK_INIT ? (uintptr_t)__builtin_frame_address(0) : 0)
 
+static NOINLINE void know(struct lock *lock)
+{
+    if (lock->rank == LOCK_CENTRAL)
+        return;
+    uint32_t number = __atomic_fetch_add(&known_count, 1, __ATOMIC_RELAXED);
+    if (number < LOCK_KNOWN_MAX)
+        store_release(&known[number], lock);
+}
+
+INLINE void counted(struct lock *lock, uint32_t self)
+{
+    uint64_t ops = load_relaxed(&lock->ops) + 1;
+    store_relaxed(&lock->ops, ops);
+    if (load_relaxed(&lock->last) != self) {
+        store_relaxed(&lock->last, self);
+        add_relaxed(&lock->turns, 1);
+    }
+    if (unlikely(ops == 1))
+        know(lock);
+}
+
 /* The rank is set before the lock is taken and cleared after it is given: a signal handler in
  * between may see it too early or too late, but never misses it. */
 void lock_take(struct lock *lock)
@@ -96,6 +186,7 @@ void lock_take(struct lock *lock)
     if (unlikely(!__atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
                                               __ATOMIC_RELAXED)))
         take_slow(lock, self);
+    counted(lock, self);
 }
 
 bool lock_try(struct lock *lock)
@@ -104,7 +195,9 @@ bool lock_try(struct lock *lock)
     lock_enter(lock->rank, frame_of(lock));
     bool taken = __atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
                                              __ATOMIC_RELAXED);
-    if (!taken)
+    if (taken)
+        counted(lock, self);
+    else
         lock_leave(lock->rank);
     return taken;
 }
@@ -128,6 +221,12 @@ void lock_forget_self(uint32_t *parent_id)
     self_id = 0;
 }
 
+void lock_forget_waiting(void)
+{
+    for (unsigned i = 0; i < LOCK_CONTENDED_MAX; i++)
+        store_relaxed(&contended[i].threads, 0);
+}
+
 bool lock_break(struct lock *lock, uint32_t owner)
 {
     uint32_t holder = load_relaxed(&lock->word) & ~WAITED;
@@ -136,4 +235,42 @@ bool lock_break(struct lock *lock, uint32_t owner)
     bool ours = holder == owner;
     store_relaxed(&lock->word, ours ? lock_self() : 0);
     return !ours;
+}
+
+void lock_count(const struct lock *lock, struct lock_counts *sum)
+{
+    sum->ops += load_relaxed(&lock->ops);
+    sum->turns += load_relaxed(&lock->turns);
+    const struct contended *place = contended_at(lock, false);
+    if (place == NULL)
+        return;
+    uint64_t most_ns = load_relaxed(&place->wait_ns_max);
+    uint32_t threads = load_relaxed(&place->threads_max);
+    sum->spins += load_relaxed(&place->spins);
+    sum->waits += load_relaxed(&place->waits);
+    sum->wait_ns += load_relaxed(&place->wait_ns);
+    sum->wait_ns_max = most_ns > sum->wait_ns_max ? most_ns : sum->wait_ns_max;
+    sum->threads_max = threads > sum->threads_max ? threads : sum->threads_max;
+}
+
+void lock_count_reset(struct lock *lock)
+{
+    if (lock_try(lock)) {             /* no waiting: a dump may take long */
+        store_relaxed(&lock->ops, 1); /* it stays known */
+        store_relaxed(&lock->turns, 0);
+        lock_give(lock);
+    }
+    struct contended *place = contended_at(lock, false);
+    if (place == NULL)
+        return;
+    store_relaxed(&place->spins, 0);
+    store_relaxed(&place->waits, 0);
+    store_relaxed(&place->wait_ns, 0);
+    store_relaxed(&place->wait_ns_max, 0);
+    store_relaxed(&place->threads_max, 0);
+}
+
+struct lock *lock_known(unsigned number)
+{
+    return number < LOCK_KNOWN_MAX ? load_acquire(&known[number]) : NULL;
 }

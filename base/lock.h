@@ -37,6 +37,9 @@ enum lock_rank {
 struct lock {
     uint32_t word; /* 0, or the owner's thread id; the top bit is set while threads wait */
     uint8_t rank;
+    uint32_t last;  /* thread that took it last, */
+    uint32_t turns; /* and how often that was another one than before */
+    uint64_t ops;   /* how often it was taken */
 };
 
 /*
@@ -93,6 +96,21 @@ uint32_t lock_self(void);
 /* Whether the calling thread holds the lock. */
 bool lock_is_own(const struct lock *lock);
 
+/* What happened to a lock so far. Waiting threads are noted for the first LOCK_CONTENDED_MAX locks
+ * that any thread had to wait for. */
+enum { LOCK_CONTENDED_MAX = 64, LOCK_KNOWN_MAX = 32 };
+struct lock_counts {
+    uint64_t ops, turns;
+    uint64_t spins, waits; /* taken after some spinning; after a sleep */
+    uint64_t wait_ns, wait_ns_max;
+    uint32_t threads_max; /* that waited at once */
+};
+void lock_count(const struct lock *lock, struct lock_counts *sum);
+void lock_count_reset(struct lock *lock);
+/* The locks of all ranks but that of a centre, of which there are many, as far as any was taken, in
+ * no order; NULL past the last one. */
+struct lock *lock_known(unsigned number);
+
 /* A flag for work that one thread does while the others skip it: it holds the thread's id. */
 INLINE bool turn_take(uint32_t *turn)
 {
@@ -122,6 +140,8 @@ extern HIDDEN bool (*lock_memory_copied)(void);
 
 /* In a forked child: forget the cached thread id, so that the next call asks the kernel. */
 void lock_forget_self(uint32_t *parent_id);
+/* In a forked child: no thread of the parent waits here. */
+void lock_forget_waiting(void);
 /* In a forked child: frees the lock unless `owner`, this thread's id in the parent, holds it (then
  * it passes to the child's thread). True if another thread held it. */
 bool lock_break(struct lock *lock, uint32_t owner);

@@ -36,7 +36,7 @@ size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_
     return above[b_length];
 }
 
-size_t nearest_most(size_t length)
+size_t nearest_max(size_t length)
 {
     return length > 7 ? 2 : length > 2 ? 1 : 0;
 }

@@ -20,6 +20,6 @@ size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_
 
 /* The largest distance of a word of this length to the word that was meant: one slip, two in a long
  * word, none in a word of one or two letters. A suggestion that is further away would not help. */
-size_t nearest_most(size_t length);
+size_t nearest_max(size_t length);
 
 #endif

@@ -33,8 +33,8 @@ struct found {
 extern int find_object(void *pc, struct found *found) __asm__("_dl_find_object")
     __attribute__((weak));
 
-enum { OBJECTS_MOST = 1024 };
-static BULK struct object objects[OBJECTS_MOST];
+enum { OBJECTS_MAX = 1024 };
+static BULK struct object objects[OBJECTS_MAX];
 static unsigned objects_count;
 static uint32_t objects_version; /* odd while it changes */
 static bool refreshed;
@@ -68,7 +68,7 @@ static RACY bool table_find(uintptr_t pc, struct object *object)
 {
     uint32_t version = load_acquire(&objects_version);
     bool found = false;
-    for (unsigned i = 0; i < objects_count && i < OBJECTS_MOST && !found; i++) {
+    for (unsigned i = 0; i < objects_count && i < OBJECTS_MAX && !found; i++) {
         *object = objects[i];
         found = pc >= object->start && pc < object->end;
     }
@@ -121,7 +121,7 @@ static void object_read(struct object *object, uintptr_t base, const ElfW(Phdr) 
 
 static void table_add(const struct object *object)
 {
-    if (objects_count < OBJECTS_MOST && object->start < object->end)
+    if (objects_count < OBJECTS_MAX && object->start < object->end)
         objects[objects_count++] = *object;
 }
 

@@ -211,8 +211,8 @@ ssize_t os_read(int fd, void *buffer, size_t size)
 
 bool os_again(ssize_t got, unsigned *tries)
 {
-    enum { TRIES_MOST = 10000 };
-    return got == -EINTR && ++*tries < TRIES_MOST;
+    enum { TRIES_MAX = 10000 };
+    return got == -EINTR && ++*tries < TRIES_MAX;
 }
 
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at)

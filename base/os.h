@@ -21,6 +21,8 @@ size_t os_page_size(void);
 int os_map_at(void *at, size_t size);
 /* The same at any address. NULL if memory is out. */
 void *os_map(size_t size);
+/* In huge pages of 1 << shift bytes that the system has set aside. NULL: it has too few. */
+void *os_map_huge(size_t size, unsigned shift);
 /* The same, shared with children. */
 void *os_map_shared(size_t size);
 /* Replaces whatever is mapped there by fresh memory. */
@@ -67,6 +69,8 @@ bool os_peek(void *to, uintptr_t from, size_t size);
 /* Whether the word can be read and is not 0. Safe for any address, even if it is unmapped
  * meanwhile; needs no system call that a filter may deny. */
 bool os_word_is_set(const uint32_t *word);
+/* Whether the word could be written to just now. Safe in the same way; the word stays as it is. */
+bool os_word_is_writable(uint32_t *word);
 /* The end of the heap segment that brk moves. */
 uintptr_t os_break(void);
 
@@ -134,6 +138,12 @@ ssize_t os_read(int fd, void *buffer, size_t size);
 bool os_again(ssize_t got, unsigned *tries);
 /* Reads at an offset; the file's own position does not change. */
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
+/* The memory of this process, by the kernel: an address that is not mapped is an error and no fault.
+ * A process that gave up root may not open its own memory, but may read it by another call. -1:
+ * neither. The reading process opens it: a forked child's is another. */
+int os_memory_open(void);
+ssize_t os_memory_read(int memory, void *buffer, size_t size, uintptr_t from);
+void os_memory_close(int memory);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
 /* The working directory, without a terminator; its length, 0 if it is not known. */
@@ -174,6 +184,8 @@ bool os_closes_on_exec(int fd);
 bool os_is_terminal(int fd);
 /* ioctl; negative: an errno. */
 long os_control(int fd, uint64_t request, void *argument);
+/* A userfaultfd for faults of the program's own code, or a negative errno. */
+int os_faults_open(void);
 bool os_is_pipe(int fd);
 /* Goes back to the beginning of an open folder. */
 void os_folder_rewind(int fd);

@@ -5,16 +5,19 @@
  * the kernel's version, so it is tried from the newest way to plain copying.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/confine.h"
 #include "base/os.h"
 #include "base/os_call.h"
+#include "base/os_timer.h"
 
 /* Values of the kernel's interface that older headers lack. */
 enum {
@@ -49,6 +52,15 @@ int os_map_at(void *at, size_t size)
 void *os_map(size_t size)
 {
     long got = map(NULL, size, 0);
+    return failed(got) ? NULL : (void *)got;
+}
+
+void *os_map_huge(size_t size, unsigned shift)
+{
+    enum { HUGE_AT = 26 };
+    long got =
+        arch_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (long)shift << HUGE_AT, -1, 0);
     return failed(got) ? NULL : (void *)got;
 }
 
@@ -153,6 +165,15 @@ bool os_word_is_set(const uint32_t *word)
                         ZERO) == -EAGAIN;
 }
 
+bool os_word_is_writable(uint32_t *word)
+{
+    /* The kernel sets no bit of the word, as it would set some, and wakes no thread. */
+    static uint32_t unused;
+    enum { NONE = 0 };
+    return arch_syscall(SYS_futex, (long)&unused, FUTEX_WAKE_OP_PRIVATE, NONE, NONE, (long)word,
+                        FUTEX_OP(FUTEX_OP_OR, NONE, FUTEX_OP_CMP_LT, NONE)) >= 0;
+}
+
 FOREIGN bool os_peek(void *to, uintptr_t from, size_t size)
 {
     enum { WORD = 8 };
@@ -167,16 +188,47 @@ FOREIGN bool os_peek(void *to, uintptr_t from, size_t size)
     return true;
 }
 
-enum { PIECES_MOST = 16 };
+enum { BY_CALL = -2 }; /* instead of a descriptor */
+
+static ssize_t read_by_call(void *buffer, size_t size, uintptr_t from)
+{
+    struct iovec to = {buffer, size}, there = {(void *)from, size};
+    return arch_syscall(SYS_process_vm_readv, os_pid(), (long)&to, 1, (long)&there, 1, 0);
+}
+
+int os_memory_open(void)
+{
+    int memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    uintptr_t from = 1, to = 0;
+    if (memory >= 0)
+        return memory;
+    return !os_is_filtered() && read_by_call(&to, sizeof to, (uintptr_t)&from) == sizeof to
+               ? BY_CALL
+               : -1;
+}
+
+ssize_t os_memory_read(int memory, void *buffer, size_t size, uintptr_t from)
+{
+    return memory == BY_CALL ? read_by_call(buffer, size, from)
+                             : os_read_at(memory, buffer, size, from);
+}
+
+void os_memory_close(int memory)
+{
+    if (memory >= 0)
+        os_close(memory);
+}
+
+enum { PIECES_MAX = 16 };
 
 /* The mappings of a range, by the end of each; 0 if there are too many. */
-static unsigned pieces_find(char *at, size_t size, size_t ends[PIECES_MOST])
+static unsigned pieces_find(char *at, size_t size, size_t ends[PIECES_MAX])
 {
     size_t page = os_page_size(), done = 0;
     unsigned count = 0;
     for (; done < size; ends[count++] = done) {
         size_t one = size - done, several = one;
-        if (count == PIECES_MOST)
+        if (count == PIECES_MAX)
             return 0;
         if (!one_mapping(at + done, one))
             one = page;
@@ -195,7 +247,7 @@ static unsigned pieces_find(char *at, size_t size, size_t ends[PIECES_MOST])
 /* If a piece can't be moved, those before it are already at `to`: it is copied there as well. */
 enum os_moved os_move(void *from, void *to, size_t size)
 {
-    size_t ends[PIECES_MOST], start = 0;
+    size_t ends[PIECES_MAX], start = 0;
     unsigned count = pieces_find(from, size, ends);
     for (unsigned i = 0; i < count; start = ends[i++]) {
         char *old = (char *)from + start, *new = (char *)to + start;
@@ -277,6 +329,12 @@ size_t os_resident(void *at, size_t size)
             resident += (in[i] & 1) * page;
     }
     return resident;
+}
+
+int os_faults_open(void)
+{
+    enum { USER_MODE_ONLY = 1 }; /* needs no privilege */
+    return (int)call3(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | USER_MODE_ONLY, 0, 0);
 }
 
 long os_control(int fd, uint64_t request, void *argument)

@@ -79,6 +79,20 @@ bool os_owner(const char *path, uint32_t *owner)
     return true;
 }
 
+bool os_file_owner(int fd, uint32_t *owner)
+{
+    struct stat found = {.st_size = 0};
+    if (call3(SYS_fstat, fd, (long)&found, 0) != 0)
+        return false;
+    *owner = found.st_uid;
+    return true;
+}
+
+void os_file_empty(int fd)
+{
+    call3(SYS_ftruncate, fd, 0, 0);
+}
+
 bool os_dumpable(void)
 {
     enum { YES = 1 }; /* 2: a core file for root alone */
@@ -161,8 +175,8 @@ bool os_peer(int fd, struct os_peer *peer)
 
 ssize_t os_receive(int fd, void *buffer, size_t size, int *passed)
 {
-    enum { PASSED_MOST = 8 };
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MOST * sizeof(int))] = {0};
+    enum { PASSED_MAX = 8 };
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MAX * sizeof(int))] = {0};
     struct iovec part = {buffer, size};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,

@@ -23,6 +23,9 @@ bool os_private_folder(const char *path, uint32_t owner);
 void os_remove(const char *path);
 /* The user that owns the file at `path`; false if there is none. */
 bool os_owner(const char *path, uint32_t *owner);
+bool os_file_owner(int fd, uint32_t *owner);
+/* An open file loses what it holds; pipes and devices stay as they are. */
+void os_file_empty(int fd);
 /* Whether the kernel lets processes of the same user look into this one (PR_SET_DUMPABLE; a change
  * of ids ends it). */
 bool os_dumpable(void);

@@ -30,7 +30,7 @@ enum {
      * thread's description that libc keeps around the thread pointer */
     BESIDE = 64 << 10,
     DESCRIPTION = 8 << 10,
-    DATA_MOST = 64 << 20,
+    DATA_MAX = 64 << 20,
 };
 
 /* Found in the initial image of our thread-local data, its place there tells where the image lies
@@ -81,7 +81,7 @@ bool os_thread_prepare(void)
         if (part[i].p_type == PT_TLS)
             local = &part[i];
     }
-    if (local == NULL || local->p_memsz > DATA_MOST)
+    if (local == NULL || local->p_memsz > DATA_MAX)
         return false;
     data.image = (const char *)(base + local->p_vaddr);
     data.image_size = local->p_filesz;
@@ -90,7 +90,7 @@ bool os_thread_prepare(void)
     if (found == NULL)
         return false;
     data.distance = (const char *)marker - (found - data.image) - (char *)arch_thread();
-    return data.distance > -DATA_MOST && data.distance < DATA_MOST;
+    return data.distance > -DATA_MAX && data.distance < DATA_MAX;
 }
 
 /* What lies below and above the thread pointer; ours is on one side of it. */

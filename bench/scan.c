@@ -2,7 +2,8 @@
 /*
  * A scan for lost blocks in a program that goes on (docs/LEAKS.md): scan MIB BYTES SHAPE THREADS
  * SCANS. A heap of MIB MiB in blocks of BYTES; SHAPE is `table` (an array points to all of them) or
- * `list` (each points to another one, in random order). THREADS threads look at the clock all the
+ * `list` (each points to another one, in random order, and nothing else points to any but the
+ * first). THREADS threads look at the clock all the
  * time and write to a block of the heap each 100 us; one more makes the scans. Prints for each scan
  * how long its copy of the process ran, how long it took, how long threads stood still by its own
  * account, and the longest time in which one of them did not come to look at the clock, during the
@@ -21,9 +22,10 @@
 
 #include "include/memoir/memoir.h"
 
-static void ***table; /* blocks; a block's first word is the pointer of the list */
+static uintptr_t *table; /* blocks; a block's first word is the pointer of the list */
+static uintptr_t hidden; /* 0, or what makes a pointer in the table none */
 static size_t count, bytes;
-static void **first;
+static void **volatile first;
 static volatile uint64_t longest_ns; /* of all threads, since it was last set to 0 */
 
 static uint64_t now_ns(void)
@@ -60,7 +62,7 @@ static void *look(void *seed)
             ;
         before = now;
         if (now - written > 100000 && table != NULL) {
-            void **block = table[random_next(&mine) % count];
+            uintptr_t block = table[random_next(&mine) % count] ^ hidden;
             ((volatile char *)block)[bytes - 1]++;
             written = now;
         }
@@ -85,8 +87,11 @@ static void heap_make(size_t mib, const char *shape)
         for (size_t i = 1; i < count; i++)
             blocks[i - 1][0] = blocks[i];
         first = blocks[0];
+        hidden = UINTPTR_MAX;
     }
-    table = blocks;
+    for (size_t i = 0; i < count; i++)
+        blocks[i] = (void **)((uintptr_t)blocks[i] ^ hidden);
+    table = (uintptr_t *)blocks;
 }
 
 int main(int args_count, char **args)

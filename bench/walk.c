@@ -17,7 +17,7 @@
 
 #include "lib/watch/unwind.h"
 
-enum { FUNCTIONS = 64, DEEPEST = 60, STACKS = 64, TOP = 5, REPEATS = 64, ROUNDS_MOST = 1000 };
+enum { FUNCTIONS = 64, DEEPEST = 60, STACKS = 64, TOP = 5, REPEATS = 64, ROUNDS_MAX = 1000 };
 /* Frames below and above the functions; libc's three have no frame pointers. */
 enum { OTHERS = 9, UNSEEN = 3 };
 enum shape { SAME, TOP_CHANGES, RANDOM, SHAPES };
@@ -27,7 +27,7 @@ static const char *const shape_names[] = {"same", "top changes", "random"};
 static const char *const walker_names[] = {"frame pointers", "memoir", "libunwind", "libgcc"};
 
 static struct walk walk;
-static void *addresses[2 * WALK_MOST];
+static void *addresses[2 * WALK_MAX];
 static int (*unw_backtrace)(void **, int);
 static int (*gcc_backtrace)(int (*)(void *, void *), void *);
 static uintptr_t (*gcc_address)(void *);
@@ -50,7 +50,7 @@ static function *const kept_table[FUNCTIONS], *const plain_table[FUNCTIONS];
 static __attribute__((noinline)) unsigned walk_ours(void)
 {
     struct caller from = CALLER_HERE;
-    unwind(&walk, &from, WALK_MOST);
+    unwind(&walk, &from, WALK_MAX);
     return walk.count;
 }
 
@@ -80,7 +80,7 @@ static __attribute__((noinline)) unsigned walk_gcc(void)
 
 static __attribute__((noinline)) unsigned walk_libunwind(void)
 {
-    return (unsigned)unw_backtrace(addresses, 2 * WALK_MOST);
+    return (unsigned)unw_backtrace(addresses, 2 * WALK_MAX);
 }
 
 static double now_ns(void)
@@ -205,7 +205,7 @@ static KEPT double measure(void)
     return sum_ns / walks;
 }
 
-static double results[SHAPES][WALKERS][ROUNDS_MOST];
+static double results[SHAPES][WALKERS][ROUNDS_MAX];
 
 static int too_short(enum shape which)
 {
@@ -247,7 +247,7 @@ KEPT int main(int count, char **arguments)
     unsigned rounds = count > 1 ? (unsigned)atoi(arguments[1]) : 15;
     void *unw = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
     void *gcc = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (unw == NULL || gcc == NULL || rounds == 0 || rounds > ROUNDS_MOST) {
+    if (unw == NULL || gcc == NULL || rounds == 0 || rounds > ROUNDS_MAX) {
         fprintf(stderr, "usage: walk [ROUNDS]; libunwind8 and libgcc-s1 must be installed\n");
         return 2;
     }

@@ -33,7 +33,7 @@ bool suggest_refuse(const struct request *request, const char *text, struct erro
 static bool function_nearest(const struct profile *profile, const char *word, char *name)
 {
     const struct profile_function *functions = profile->functions.items;
-    size_t best = nearest_most(strlen(word)) + 1;
+    size_t best = nearest_max(strlen(word)) + 1;
     name[0] = '\0';
     for (size_t i = 0; i < profile->functions.count; i++) {
         const char *whole = profile_text(profile, functions[i].name), *last = whole;

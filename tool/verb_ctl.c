@@ -119,15 +119,15 @@ static bool words_send(struct asking *asking, const char *verb, char **words, in
 /* Names the nearest verb or option if the process does not know one. */
 static bool word_refused(struct asking *asking)
 {
-    static const char *const verbs[] = {"cpu",   "dump",   "help",  "leaks",  "mark", "purge",
-                                        "rate",  "record", "reset", "set",    "show", "snapshot",
-                                        "start", "stats",  "stop",  "version"};
+    static const char *const verbs[] = {"cpu",      "dump",  "help",   "leaks", "locks",  "mark",
+                                        "purge",    "rate",  "record", "reset", "set",    "show",
+                                        "snapshot", "start", "stats",  "stop",  "version"};
     const char *verb = strstr(asking->error->text, "no verb '");
     const char *option = strstr(asking->error->text, "no option '");
     if (!verb && !option)
         return false;
     const char *word = strchr(verb ? verb : option, '\'') + 1, *best = NULL;
-    size_t length = strcspn(word, "'"), best_distance = nearest_most(length) + 1;
+    size_t length = strcspn(word, "'"), best_distance = nearest_max(length) + 1;
     for (size_t i = 0; i < (verb ? COUNT_OF(verbs) : CONFIG_COUNT); i++) {
         const char *known = verb ? verbs[i] : config_options[i].key;
         const char *last = strrchr(known, '.'); /* rate: heap.rate */

@@ -21,6 +21,7 @@
 
 struct leaks_asked {
     struct leaks_options options;
+    bool watched; /* with --watch */
     bool found;
 };
 
@@ -29,6 +30,8 @@ static bool diff_render(struct request *request, struct error *error);
 static bool need_two(const struct request *request, struct error *error);
 static bool normalize(struct request *request, struct error *error);
 static void diff_next(const struct request *request);
+static bool leaks_watch(const struct arguments *arguments, bool scans, uint64_t *ms,
+                        struct error *error);
 static bool leaks_expect(const struct arguments *arguments, struct error *error);
 static bool leaks_render(struct request *request, struct error *error);
 static enum leaks_rule leaks_rule_of(const char *word);
@@ -178,12 +181,14 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
                             .adjust = request_adjust,
                             .render = leaks_render};
     const char *rule = arguments_value(arguments, FLAG_RULE);
+    const char *watch = arguments_value(arguments, FLAG_WATCH);
     if (arguments_value(arguments, FLAG_DRY_RUN))
         return leaks_expect(arguments, error);
     struct suppressions *suppressions = NULL;
     struct leaks_asked asked = {
         .options.rule = leaks_rule_of(rule),
         .options.list = arguments_value(arguments, FLAG_SUPPRESS) != NULL,
+        .watched = watch != NULL,
     };
     if (asked.options.rule == LEAKS_LOST)
         answer.metric = "lost";
@@ -191,11 +196,39 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
         answer.metric_first = "lost";
     if (asked.options.rule == LEAKS_LOST || asked.options.rule == LEAKS_AUTO)
         answer.ask = "leaks";
+    char ask[64];
+    if (watch) {
+        uint64_t ms;
+        if (!leaks_watch(arguments, answer.ask != NULL, &ms, error))
+            return false;
+        snprintf(ask, sizeof ask, "leaks %llu", (unsigned long long)ms);
+        answer.ask = ask;
+    }
     bool ok = suppress_read(&suppressions, arguments, error);
     asked.options.suppressions = suppressions;
     ok = ok && session_ask(arguments, &answer, &asked, error);
     suppressions_free(suppressions);
     return ok && asked.found && !asked.options.list ? error_found(error) : ok;
+}
+
+/* For how long a process is to be watched before it is scanned. */
+static bool leaks_watch(const struct arguments *arguments, bool scans, uint64_t *ms,
+                        struct error *error)
+{
+    enum { WATCH_MIN_MS = 500, WATCH_MAX_MS = 300000 };
+    const char *watch = arguments_value(arguments, FLAG_WATCH);
+    bool process = false;
+    for (size_t i = 0; i < arguments->operands_count; i++)
+        process |= input_kind_of(arguments->operands[i]) == INPUT_PROCESS;
+    if (!read_time(watch, ms) || *ms < WATCH_MIN_MS || *ms > WATCH_MAX_MS)
+        return error_set(error, ERROR_USAGE, "--watch can't be '%s'; accepted: 500ms to 5m", watch);
+    if (!scans)
+        return error_set(error, ERROR_USAGE,
+                         "--watch is for the rules lost and auto: the others scan no process");
+    if (process)
+        return true;
+    error_set(error, ERROR_USAGE, "--watch is about a running process, and needs its id");
+    return error_hint(error, "memoir ps");
 }
 
 /* What a scan would do to a process. */
@@ -214,6 +247,10 @@ static bool leaks_render(struct request *request, struct error *error)
     if (!request_open(request, error))
         return false;
     asked->found = report_leaks(&request->view, &asked->options, &request->style);
+    if (asked->watched && request->view.profile->scan.watched_ms == 0)
+        fputs("memoir: the kernel did not tell which memory is written to (Linux 6.7 and later do, "
+              "unless a seccomp filter is in the way): only age tells what is forgotten\n",
+              stderr);
     return request_close(request, true, error);
 }
 

@@ -19,7 +19,7 @@
 /* What was done, for --json. */
 struct recovery {
     const struct arguments *arguments;
-    bool as_json;
+    bool as_json, dry; /* dry: nothing is written or removed */
     struct json json;
     size_t recovered, running;
 };
@@ -34,7 +34,8 @@ static void running_say(struct recovery *recovery, const struct shelf_about *abo
 bool recover_run(const struct arguments *arguments, struct error *error)
 {
     struct recovery recovery = {.arguments = arguments,
-                                .as_json = arguments_value(arguments, FLAG_JSON)};
+                                .as_json = arguments_value(arguments, FLAG_JSON),
+                                .dry = arguments_value(arguments, FLAG_DRY_RUN)};
     const char *path = arguments->operands[0];
     struct shelf_about *list = NULL, one;
     struct stat found;
@@ -85,6 +86,22 @@ static void done_put(struct recovery *recovery, const char *path, const char *co
     json_end(&recovery->json);
 }
 
+/* What waits, of which process; for --dry-run. */
+static void waiting_say(struct recovery *recovery, const char *path, const char *command, pid_t pid)
+{
+    recovery->recovered++;
+    if (recovery->as_json) {
+        json_object(&recovery->json, NULL);
+        json_text(&recovery->json, "waits", path);
+        json_text(&recovery->json, "command", command);
+        json_number(&recovery->json, "pid", pid);
+        json_flag(&recovery->json, "running", false);
+        json_end(&recovery->json);
+    } else {
+        printf("%s   process %d%s%.60s\n", path, pid, command[0] ? ": " : "", command);
+    }
+}
+
 static bool file_recover(struct recovery *recovery, const char *path, struct error *error)
 {
     const char *output = arguments_value(recovery->arguments, FLAG_OUTPUT);
@@ -92,6 +109,12 @@ static bool file_recover(struct recovery *recovery, const char *path, struct err
     pid_t pid = 0;
     if (output)
         snprintf(to, sizeof to, "%s", output);
+    if (recovery->dry) {
+        if (!shelf_look(path, &pid, error))
+            return false;
+        waiting_say(recovery, path, "", pid);
+        return true;
+    }
     if (!shelf_finish_file(path, to, &pid, error))
         return false;
     if (!to[0]) /* it ended in order, or before there was anything */
@@ -176,6 +199,10 @@ static bool shelf_recover(struct recovery *recovery, const struct shelf_about *a
     }
     if (pid > 0) {
         running_say(recovery, about, pid);
+        return true;
+    }
+    if (recovery->dry) {
+        waiting_say(recovery, about->path, about->command, about->pid);
         return true;
     }
     if (output)

@@ -37,6 +37,7 @@ enum { OPTION_SIZE = 2048 };
 static const char library_name[] = "libmemoir.so";
 
 static void lost_exit(const char *wanted, int status);
+static void unscanned_exit(const struct record *record, bool left, const struct child *child);
 static bool exitcode_check(const struct arguments *arguments, struct error *error);
 static bool output_check(const struct arguments *arguments, struct error *error);
 static bool options_check(const struct arguments *arguments, struct error *error);
@@ -73,6 +74,10 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     bool silent = terminal_is_quiet() || arguments_value(arguments, FLAG_NO_SUMMARY);
     bool detached = arguments_value(arguments, FLAG_DETACH);
     bool judged = arguments_value(arguments, FLAG_LEAKS) != NULL;
+    if (judged && !fine) {
+        error_set(error, ERROR_TARGET, "--leaks: %s can't be scanned for lost blocks", name);
+        return error_hint(error, "memoir run -- %s   runs it as it is", name);
+    }
     bool recorded =
         fine && (!silent || judged || detached || arguments_value(arguments, FLAG_OUTPUT));
     struct suppressions *suppressions = NULL;
@@ -94,6 +99,8 @@ bool launch_run(const struct arguments *arguments, struct error *error)
             record_leave(&record);
         if (lost && WIFEXITED(child.status))
             lost_exit(arguments_value(arguments, FLAG_ERROR_EXITCODE), WEXITSTATUS(child.status));
+        if (judged && !record.scanned)
+            unscanned_exit(&record, !ended, &child);
         child_end_alike(&child);
     }
     record_drop(&record);
@@ -110,6 +117,18 @@ static void lost_exit(const char *wanted, int status)
         exit((int)strtol(wanted, NULL, 10));
     if (status == 0)
         exit(ERROR_FOUND);
+}
+
+/* --leaks has no answer, which is not the same as no leaks: 4 in place of 0. */
+static void unscanned_exit(const struct record *record, bool left, const struct child *child)
+{
+    const char *why = left ? "it goes on, and will be scanned when it ends"
+                      : record->ended
+                          ? "it could not be scanned, or a process with a larger heap was not"
+                          : "it was killed, ended by _exit or ran without libmemoir.so";
+    terminal_warn("no scan for lost blocks was made of this program: %s", why);
+    if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0)
+        exit(ERROR_TARGET);
 }
 
 /* A recording is not to have the name of another format. */
@@ -159,6 +178,7 @@ static const char *option_of(const struct arguments_flag *flag, char *text, size
         {FLAG_CPU, "cpu=on"},
         {FLAG_WALL, "cpu=on,cpu.clock=wall"},
         {FLAG_RATE_HZ, "cpu=on,cpu.rate=%s"},
+        {FLAG_LOCKS, "locks=on"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *mark = strstr(options[i].format, "%s");
@@ -331,7 +351,7 @@ static bool program_missing(const char *name, int reason, struct error *error)
 /* The program in PATH whose name is one slip away from `name`, or two if that is long. */
 static void program_nearest(const char *name, char *best, size_t size)
 {
-    size_t best_distance = nearest_most(strlen(name)) + 1;
+    size_t best_distance = nearest_max(strlen(name)) + 1;
     const char *places = getenv("PATH");
     while (places && *places) {
         char directory[PATH_MAX];

@@ -13,9 +13,9 @@
 
 enum {
     FORMAT_VERSION = 1,
-    FORMAT_HEAD_SIZE = 16,      /* magic 8, version 2, machine 2, 0 4 */
-    FORMAT_RECORD_HEAD = 12,    /* type 4, length 4, crc 4; then the payload */
-    FORMAT_RECORD_MOST = 65536, /* bytes of a payload */
+    FORMAT_HEAD_SIZE = 16,     /* magic 8, version 2, machine 2, 0 4 */
+    FORMAT_RECORD_HEAD = 12,   /* type 4, length 4, crc 4; then the payload */
+    FORMAT_RECORD_MAX = 65536, /* bytes of a payload */
     FORMAT_LIVES = 16,
 };
 
@@ -41,9 +41,13 @@ enum format_record {
     RECORD_CPU_COURSES = 17, /* and when each thread ran */
     RECORD_LEAKS = 20,       /* a scan for lost blocks: its sums */
     RECORD_LEAK_ROWS = 21,   /* and what was lost, by site */
+    RECORD_LEAK_LOOKS = 22,  /* what lost blocks look like, */
+    RECORD_LEAK_AGES = 23,   /* and how old reachable ones are, both by site */
     RECORD_PINS = 24,        /* what keeps memory in use: as a whole, */
     RECORD_PIN_CLASSES = 25, /* by size, before it, */
     RECORD_PIN_ROWS = 26,    /* and by site */
+    RECORD_LOCKS = 28,       /* waits for locks: what is known of all, */
+    RECORD_LOCK_ROWS = 29,   /* and by stack, thread, kind and holder */
 };
 
 enum {
@@ -56,6 +60,8 @@ enum {
 enum { MAPS_FIRST = 1 };
 enum { THREAD_ALIVE = 1 };
 enum { CPU_RUNNING = 1 };
+/* What was waited for: the two in the middle are of rwlocks. */
+enum wait_kind { WAIT_MUTEX = 1, WAIT_READ, WAIT_WRITE, WAIT_CONDITION };
 enum { TOTALS_COVERED = 1 };
 /* Which parts of a row follow. */
 enum { ROW_LIVE = 1, ROW_PEAK = 2, ROW_MOVED = 4, ROW_LIVES = 8, ROW_WEIGHT = 16, ROW_AGAIN = 32 };

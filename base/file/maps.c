@@ -15,7 +15,7 @@
 #include "base/os.h"
 #include "base/print.h"
 
-enum { HEADERS_MOST = 64, NOTES_MOST = 1024 };
+enum { HEADERS_MOST = 64, NOTES_MAX = 1024 };
 enum { DIRECT = -2 }; /* instead of a descriptor: our own memory, each address tested first */
 
 /* A source of bytes: memory, or a file where `base` is 0. */
@@ -200,7 +200,7 @@ static bool get(const struct source *source, uint64_t offset, void *bytes, size_
 
 /* The build id among notes: a name's length, a description's, a type, then both, each padded to
  * four bytes. */
-unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST])
+unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MAX])
 {
     size_t at = 0;
     while (size - at >= sizeof(Elf64_Nhdr)) {
@@ -213,7 +213,7 @@ unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST
             return 0;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
             memcmp(notes + at, "GNU", 4) == 0) {
-            if (note.n_descsz > MAPS_ID_MOST)
+            if (note.n_descsz > MAPS_ID_MAX)
                 return 0;
             memcpy(id, notes + at + name, note.n_descsz);
             return note.n_descsz;
@@ -225,11 +225,11 @@ unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST
 
 /* -1: no ELF header; else the length of the id. In memory (`loaded`) notes are found by their
  * address, in a file by their offset. */
-static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_ID_MOST])
+static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_ID_MAX])
 {
     Elf64_Ehdr header;
     Elf64_Phdr part;
-    uint8_t notes[NOTES_MOST];
+    uint8_t notes[NOTES_MAX];
     uint64_t first = UINT64_MAX; /* the address of the file's beginning, as linked */
     if (!get(source, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof part)
@@ -256,7 +256,7 @@ static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_I
 }
 
 /* Opens only regular paths: reading a device may have side effects. */
-static int id_in_file(const char *path, uint8_t id[MAPS_ID_MOST])
+static int id_in_file(const char *path, uint8_t id[MAPS_ID_MAX])
 {
     if (path[0] != '/' || strncmp(path, "/dev/", 5) == 0)
         return 0;
@@ -268,7 +268,7 @@ static int id_in_file(const char *path, uint8_t id[MAPS_ID_MOST])
     return length;
 }
 
-unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST])
+unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MAX])
 {
     bool same = map->inode != 0 && maps->device == map->device && maps->inode == map->inode;
     if (map->path[0] == '\0' || map->shared) /* linkers never map a library shared */

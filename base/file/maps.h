@@ -25,7 +25,7 @@
 #include "base/file/sink.h"
 #include "base/loaded.h"
 
-enum { MAPS_ID_MOST = 64 }; /* bytes of a build id */
+enum { MAPS_ID_MAX = 64 }; /* bytes of a build id */
 
 struct map {
     uint64_t start, end, offset, device, inode;
@@ -40,7 +40,7 @@ struct maps {
     bool over, cut;    /* the end was reached; the rest of a long line follows */
     /* The last mapping that began with an ELF header, for the other mappings of its file. */
     uint64_t device, inode;
-    uint8_t id[MAPS_ID_MOST];
+    uint8_t id[MAPS_ID_MAX];
     unsigned id_length;
     struct loaded loaded;  /* used if the lines can't be read */
     char text[4096 + 512]; /* a path and what is before it */
@@ -54,10 +54,10 @@ void maps_close(struct maps *maps);
 /* The build id of the mapping's file, given all mappings in order; 0: none. Reads mapped memory
  * through the kernel, so that a library that is unloaded meanwhile does no harm; and the file if
  * the mapped header can't be read. */
-unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST]);
+unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MAX]);
 
 /* The build id among an object's notes in memory; its length, 0 if there is none. */
-unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST]);
+unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MAX]);
 
 /* The whole list, after `before`, in the form of /proc/self/maps. False if there is nothing; then
  * nothing is written. */

@@ -6,7 +6,7 @@
 
 enum { WIRE_NUMBER = 0, WIRE_LENGTH = 2 };
 
-unsigned varint_write(uint8_t bytes[VARINT_MOST], uint64_t value)
+unsigned varint_write(uint8_t bytes[VARINT_MAX], uint64_t value)
 {
     unsigned length = 0;
     for (; value >= 0x80; value >>= 7)
@@ -26,9 +26,9 @@ unsigned varint_length(uint64_t value)
 unsigned varint_read(const uint8_t *bytes, size_t size, uint64_t *value)
 {
     *value = 0;
-    for (unsigned i = 0; i < VARINT_MOST && i < size; i++) {
+    for (unsigned i = 0; i < VARINT_MAX && i < size; i++) {
         uint64_t part = bytes[i] & 0x7f;
-        if (i == VARINT_MOST - 1 && part > 1)
+        if (i == VARINT_MAX - 1 && part > 1)
             return 0; /* the tenth byte has room for one bit */
         *value |= part << (7 * i);
         if (bytes[i] < 0x80)
@@ -108,7 +108,7 @@ void proto_message(struct proto *message, unsigned field, const struct proto *in
 
 static void send_head(struct sink *sink, unsigned field, size_t length)
 {
-    uint8_t head[2 * VARINT_MOST];
+    uint8_t head[2 * VARINT_MAX];
     unsigned size = varint_write(head, tag_of(field, WIRE_LENGTH));
     size += varint_write(head + size, length);
     sink_bytes(sink, head, size);

@@ -18,7 +18,7 @@
 
 #include "base/file/sink.h"
 
-enum { VARINT_MOST = 10 }; /* bytes of a number */
+enum { VARINT_MAX = 10 }; /* bytes of a number */
 
 /* Invariant: used <= size. */
 struct proto {
@@ -28,7 +28,7 @@ struct proto {
 };
 
 /* Seven bits a byte, the lowest first, the highest bit set but in the last byte. How many. */
-unsigned varint_write(uint8_t bytes[VARINT_MOST], uint64_t value);
+unsigned varint_write(uint8_t bytes[VARINT_MAX], uint64_t value);
 unsigned varint_length(uint64_t value);
 /* The number of bytes used; 0 if the number is not complete, or has more than 64 bits. */
 unsigned varint_read(const uint8_t *bytes, size_t size, uint64_t *value);

@@ -44,7 +44,8 @@ enum sheet_kind {
     SHEET_LOG, /* records as in a capture: PROCESS, MAPS, MARK and RECORDER_SO_FAR */
     SHEET_SERIES,
     SHEET_CPU_ROWS,
-    SHEET_CPU_THREADS,
+    SHEET_CPU_THREADS, /* also of the next */
+    SHEET_LOCK_ROWS,
     SHEET_KINDS
 };
 
@@ -123,6 +124,18 @@ struct recorder_cpu_thread {
     uint32_t tid, state; /* RECORDER_THREAD_NONE ...; written last */
     uint64_t samples, ns;
     char name[16];
+};
+
+/* Waits for locks (lib/cpu/waits.c). */
+struct recorder_lock_row {
+    uint64_t key; /* as in struct recorder_cpu_row */
+    uint32_t kind, holder;
+    uint64_t count, ns;
+};
+
+struct recorder_locks {
+    uint64_t first_ms, on_ns, since_ms; /* as in struct recorder_cpu */
+    uint64_t lost, stackless;
 };
 
 struct recorder_cpu {
@@ -205,6 +218,7 @@ struct recorder_head {
     char capture[RECORDER_PATH]; /* the process's capture; empty: none */
     struct recorder_cpu cpu;
     struct recorder_told told[RECORDER_TOLD_COUNT];
+    struct recorder_locks locks;
 };
 
 _Static_assert(sizeof(struct recorder_head) <= RECORDER_DIRECTORY, "the head has room");
@@ -219,6 +233,7 @@ _Static_assert(sizeof(struct recorder_site) == 256, "as struct site");
      : (kind) == SHEET_SERIES      ? sizeof(struct recorder_point)      \
      : (kind) == SHEET_CPU_ROWS    ? sizeof(struct recorder_cpu_row)    \
      : (kind) == SHEET_CPU_THREADS ? sizeof(struct recorder_cpu_thread) \
+     : (kind) == SHEET_LOCK_ROWS   ? sizeof(struct recorder_lock_row)   \
                                    : 1)
 /* And how many of them a sheet has. */
 #define RECORDER_ROWS(kind) (RECORDER_SHEET / RECORDER_ROW_BYTES(kind))

@@ -18,8 +18,8 @@
 enum {
     /* A bin starts with as many blocks as fit into CAP_FIRST_BYTES, within two limits. */
     CAP_FIRST_BYTES = 8 << 10,
-    CAP_FIRST_MOST = 3, /* at most this many blocks: the room of the smallest stock */
-    CAP_FIRST_LEAST = 1,
+    CAP_FIRST_MAX = 3, /* at most this many blocks: the room of the smallest stock */
+    CAP_FIRST_MIN = 1,
     /* Refills again and again make it grow while it is below both of these: */
     CAP_EAGER = 128,            /* blocks */
     CAP_EAGER_BYTES = 16 << 10, /* bytes, */
@@ -33,10 +33,10 @@ enum {
     /* From this `stock.swings` on refills make it grow, and spills even beyond CAP_EAGER. */
     GROW_SWINGS = 6,
     /* At most this many bytes in all bins of a heap, and never more than the option `cache`: */
-    CACHE_SMALL = 1 << 20,   /* for a bin of blocks up to 1 KiB to grow, */
-    CACHE_LEAST = 128 << 10, /* and for a bin of larger ones; */
-    CACHE_SHARE = 3,         /* plus the thread's part of one in this many bytes in use, */
-    CACHE_CROWD = 6,         /* or one in this many where there are very many threads, */
+    CACHE_SMALL = 1 << 20, /* for a bin of blocks up to 1 KiB to grow, */
+    CACHE_MIN = 128 << 10, /* and for a bin of larger ones; */
+    CACHE_SHARE = 1,       /* plus the thread's part of one in this many bytes not in bins, */
+    CACHE_CROWD = 6,       /* or one in this many where there are very many threads, */
     CACHE_WATCHED = 16, /* or one in this many while every block is recorded: bins blur the peak */
     CROWD = 128,        /* more threads than this share what this many may have, */
     CROWD_LARGE = 1024, /* and more than this are very many */
@@ -47,13 +47,13 @@ enum {
     LIGHT_USE = 16,
 
     STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
-    STOCK_LEAST = 64,
-    STOCK_MOST = 32768,
+    STOCK_MIN = 64,
+    STOCK_MAX = 32768,
 
     /* What bins hold is told to the other threads when it has changed by this many bytes, */
     NOTE_BYTES = 16 << 10,
     NOTE_SHARE = 32, /* or by one in this many of the bytes that they may hold if that is more, */
-    NOTE_MOST = 64 << 10, /* up to this many bytes */
+    NOTE_MAX = 64 << 10, /* up to this many bytes */
 };
 
 BULK struct heap heap_empty; /* zeros: the bins are empty and full; never written */
@@ -152,7 +152,7 @@ INLINE void note(struct heap *heap, unsigned mark)
 static void notes_share(struct heap *heap)
 {
     int64_t most = (int64_t)heap->cache_bytes / NOTE_SHARE;
-    most = most < NOTE_BYTES ? NOTE_BYTES : most > NOTE_MOST ? NOTE_MOST : most;
+    most = most < NOTE_BYTES ? NOTE_BYTES : most > NOTE_MAX ? NOTE_MAX : most;
     if (heap->unshared >= -most && heap->unshared <= most)
         return;
     held_note_in_bins((uint64_t)heap->unshared);
@@ -176,19 +176,19 @@ void bins_note(struct heap *heap)
 static uint16_t cap_first(unsigned mark)
 {
     size_t cap = CAP_FIRST_BYTES / size_of(mark);
-    return (uint16_t)(cap < CAP_FIRST_LEAST  ? CAP_FIRST_LEAST
-                      : cap > CAP_FIRST_MOST ? CAP_FIRST_MOST
-                                             : cap);
+    return (uint16_t)(cap < CAP_FIRST_MIN   ? CAP_FIRST_MIN
+                      : cap > CAP_FIRST_MAX ? CAP_FIRST_MAX
+                                            : cap);
 }
 
 static void bin_give(struct heap *heap, unsigned mark, unsigned count);
 
 static struct stock *stock_make(struct heap *heap, unsigned mark)
 {
-    struct stock *stock = meta_take(STOCK_LEAST);
+    struct stock *stock = meta_take(STOCK_MIN);
     if (stock == NULL)
         return NULL;
-    stock->room = (uint16_t)room_of(STOCK_LEAST);
+    stock->room = (uint16_t)room_of(STOCK_MIN);
     stock->cap = cap_first(mark);
     stock->batch = 1;
     heap->cache_bytes += stock->cap * size_of(mark);
@@ -253,6 +253,13 @@ static size_t part_of(size_t bytes)
     return alive <= CROWD ? bytes : bytes * CROWD / alive;
 }
 
+/* Bytes in use that are not in bins, about: or else full bins would let bins grow. */
+static size_t used_elsewhere(const struct heap *heap)
+{
+    size_t used = used_bytes(heap), in_bins = (size_t)held_in_bins();
+    return used - (in_bins < used / 2 ? in_bins : used / 2);
+}
+
 /* What the bins may hold in all: a share of the memory in use, up to the option. */
 static size_t allowance(const struct heap *heap, size_t size)
 {
@@ -260,8 +267,8 @@ static size_t allowance(const struct heap *heap, size_t size)
     alive = alive == 0 ? 1 : alive;
     unsigned share = alive > CROWD_LARGE ? CACHE_CROWD : CACHE_SHARE;
     share = heap->watched ? CACHE_WATCHED : share;
-    size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST);
-    bytes += used_bytes(heap) / share / alive;
+    size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_MIN);
+    bytes += used_elsewhere(heap) / share / alive;
     size_t total = load_relaxed(&config.cache_total);
     if (total != 0 && bytes > total / alive)
         bytes = total / alive;
@@ -275,6 +282,37 @@ static size_t fair_cap(size_t size)
     return (bytes > CAP_FAIR_CROWD ? bytes : CAP_FAIR_CROWD) / size;
 }
 
+/* A bin may hold fewer blocks from now on. */
+static void bin_lower(struct heap *heap, unsigned mark, struct stock *stock, uint16_t cap)
+{
+    bool hidden = heap_hide(heap);
+    size_t count = heap_cached(heap, mark);
+    if (count > cap)
+        bin_give(heap, mark, (unsigned)(count - cap));
+    heap->cache_bytes -= (size_t)(stock->cap - cap) * size_of(mark);
+    stock->cap = cap;
+    if (stock->batch > cap)
+        stock->batch = cap; /* or a refill would end beyond the limit */
+    bin_set(heap, mark, stock, heap_cached(heap, mark));
+    if (hidden)
+        heap_show(heap);
+}
+
+/* Bins of blocks above SMALL_MAX that may hold many more than `cap` make room for another one, a
+ * quarter of the difference each: how often a bin is empty or full depends on how many blocks it
+ * may hold, so an allowance serves best when all may hold about as many. */
+static void bins_even_out(struct heap *heap, size_t cap, size_t bytes)
+{
+    size_t before = heap->cache_bytes;
+    for (unsigned i = 0; i < MARK_COUNT && before - heap->cache_bytes < bytes; i++) {
+        unsigned mark = heap->evened = heap->evened % (MARK_COUNT - 1) + 1;
+        struct stock *stock = heap_stock(heap, mark);
+        if (stock == NULL || size_of(mark) <= SMALL_MAX || stock->cap <= cap + cap / 4 + 4)
+            continue;
+        bin_lower(heap, mark, stock, (uint16_t)(stock->cap - (stock->cap - cap) / 4));
+    }
+}
+
 /* By how many blocks the bin may grow: to what its stock, or one twice as long, has room for, as
  * far as the heap's allowance goes. Bins that served another phase of the program make room. */
 static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *stock)
@@ -282,13 +320,15 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
     size_t size = size_of(mark), allowed = allowance(heap, size), cap = stock->cap;
     size_t most = cap < stock->room ? stock->room : room_of(2 * stock_bytes(stock));
     size_t more = size <= SMALL_MAX || most < 2 * cap ? most - cap : cap;
-    if (cap == stock->room && 2 * stock_bytes(stock) > STOCK_MOST)
+    if (cap == stock->room && 2 * stock_bytes(stock) > STOCK_MAX)
         return 0;
     if (heap->cache_bytes + more * size > allowed &&
         heap->turns - heap->stolen_turns >= STEAL_EVERY) {
         heap->stolen_turns = heap->turns;
         bins_empty_idle(heap, mark);
     }
+    if (size > SMALL_MAX && heap->cache_bytes + (cap / 8 + 1) * size > allowed)
+        bins_even_out(heap, cap, (cap / 8 + 1) * size);
     size_t left = heap->cache_bytes < allowed ? (allowed - heap->cache_bytes) / size : 0;
     if (cap + left < fair_cap(size))
         left = fair_cap(size) - cap;

@@ -9,7 +9,7 @@
 
 enum {
     /* Mallocs from one bin until the thread comes by, sample or not. */
-    PART_MOST = 1024,
+    PART_MAX = 1024,
     PART_DIRTY = 128,   /* while there are more than DIRTY_MUCH free pages to be returned */
     PART_HURRY = 8,     /* after many became free: the thread may have little to do from now on */
     PART_SLOW_MS = 100, /* it should not take longer than this */
@@ -17,7 +17,7 @@ enum {
     /* A bin that may hold more bytes than this is visited once in this many bytes of mallocs: no
      * other thread sees fast ones, and they may lead to a new peak. */
     UNSEEN_BYTES = 128 << 10,
-    UNSEEN_LEAST = 128, /* but at most once in this many mallocs */
+    UNSEEN_MIN = 128, /* but at most once in this many mallocs */
 };
 
 static uint64_t note_above;
@@ -32,9 +32,9 @@ static uint32_t unseen_most(unsigned mark, const struct stock *stock)
 {
     uint32_t size = (uint32_t)class_size(mark_class(mark)), most;
     if (stock->cap * size <= UNSEEN_BYTES)
-        return PART_MOST;
+        return PART_MAX;
     most = UNSEEN_BYTES / size;
-    return most < UNSEEN_LEAST ? UNSEEN_LEAST : most > PART_MOST ? PART_MOST : most;
+    return most < UNSEEN_MIN ? UNSEEN_MIN : most > PART_MAX ? PART_MAX : most;
 }
 
 /* Makes the rest of this part of the wait at most `most` mallocs long. */
@@ -79,33 +79,20 @@ static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
     store_relaxed(&heap->clock[mark], (int32_t)part);
 }
 
-void heap_set_part(struct heap *heap, unsigned mark, uint32_t most)
+uint32_t heap_part_max(const struct heap *heap, unsigned mark, uint32_t most)
 {
-    struct stock *stock = heap_stock(heap, mark);
-    if (heap->clock[mark] < 0)
-        return;
-    if (most > UNSEEN_LEAST || load_relaxed(&part_bytes) != UINT32_MAX)
-        most = part_most(mark, stock, most);
-    uint32_t left = (uint32_t)heap->clock[mark];
-    uint32_t more = most - left < stock->wait || left > most ? most - left : stock->wait;
-    stock->wait -= more;
-    add_relaxed(&stock->drawn, (uint64_t)(int32_t)more);
-    store_relaxed(&heap->clock[mark], (int32_t)(left + more));
-}
-
-static uint32_t slow_ms = PART_SLOW_MS;
-
-void bins_visit_within(uint32_t ms)
-{
-    store_relaxed(&slow_ms, ms);
+    most = most < heap->part ? most : heap->part;
+    if (most > UNSEEN_MIN || load_relaxed(&part_bytes) != UINT32_MAX)
+        most = part_most(mark, heap_stock(heap, mark), most);
+    return most;
 }
 
 /* A part has passed: the next one is longer, or much shorter if this one took long. */
 static void pace(struct heap *heap)
 {
-    bool slow = heap->came_ms - heap->part_ms > load_relaxed(&slow_ms);
+    bool slow = heap->came_ms - heap->part_ms > PART_SLOW_MS;
     size_t dirty = load_relaxed(&pages_of[pages_node(heap->pool)].dirty_units);
-    uint32_t most = dirty > DIRTY_MUCH ? PART_DIRTY : PART_MOST;
+    uint32_t most = dirty > DIRTY_MUCH ? PART_DIRTY : PART_MAX;
     heap->part_ms = heap->came_ms;
     heap->part = slow ? heap->part / 4 + 1 : heap->part * 2 < most ? heap->part * 2 : most;
 }

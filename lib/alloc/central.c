@@ -17,7 +17,7 @@
 
 enum {
     REACHED_STEP = SPAN_BLOCKS_MAX / 64, /* `span.reached` is counted in this many blocks */
-    LOOK_MOST = 8, /* spans of a list that are looked at for the thread's own */
+    LOOK_MAX = 8, /* spans of a list that are looked at for the thread's own */
     /* Free blocks that may lie in spans of other threads while a thread takes a new one: */
     APART_BYTES = 4 << 10,    /* this many bytes for each thread, */
     APART_SHARE = 16,         /* and one in this many of those in use; */
@@ -122,8 +122,8 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
 {
     unsigned class = mark_class(mark);
     const struct size_class *c = &size_classes[class];
-    size_t units = (size_t)c->units_least << (spans < 4 ? spans : 4);
-    units = units < c->units_most ? units : c->units_most;
+    size_t units = (size_t)c->units_min << (spans < 4 ? spans : 4);
+    units = units < c->units_max ? units : c->units_max;
     unsigned blocks = sizes_blocks(c, units);
     void *records = NULL;
     if (watched && (records = meta_take(blocks * sizeof(struct record))) == NULL)
@@ -255,7 +255,7 @@ static bool is_apart(void)
 static struct span *own_locked(const struct central *central)
 {
     uint32_t id = central->heads[pages_side % CENTRAL_HEADS];
-    for (int i = 0; id != 0 && i < LOOK_MOST; i++, id = span_at(id)->next)
+    for (int i = 0; id != 0 && i < LOOK_MAX; i++, id = span_at(id)->next)
         if (span_at(id)->taker == pages_side)
             return span_at(id);
     return NULL;
@@ -386,7 +386,7 @@ static void span_emptied(struct central *central, struct span *span)
     bool only = span->next == 0 && span->prev == 0;
     if (harden_on && central->here * c->size <= HARDENED_KEPT)
         return; /* a call of the kernel's less */
-    if (only && 2 * c->size <= UNIT && span->units == c->units_least + harden_units)
+    if (only && 2 * c->size <= UNIT && span->units == c->units_min + harden_units)
         return;
     list_remove(central, span);
     central->spans--;

@@ -9,8 +9,8 @@ struct delay *delay_make(void)
         return NULL;
     delay->random = harden_seed();
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
-        size_t size = class_size(mark_class(mark)), places = DELAY_MOST;
-        while (places > DELAY_LEAST && places * size > DELAY_BYTES)
+        size_t size = class_size(mark_class(mark)), places = DELAY_MAX;
+        while (places > DELAY_MIN && places * size > DELAY_BYTES)
             places /= 2;
         delay->queues[mark].mask = (uint8_t)(places - 1);
     }

@@ -15,13 +15,13 @@
 
 #include "lib/window/window.h"
 
-enum { DELAY_MOST = 64, DELAY_LEAST = 8, DELAY_BYTES = 16 << 10 };
+enum { DELAY_MAX = 64, DELAY_MIN = 8, DELAY_BYTES = 16 << 10 };
 
 struct delay_queue {
     uint8_t next, turned; /* blocks that came; the bits that are turned around */
     uint8_t mask;         /* one less than the places, a power of two */
     uint8_t waiting;      /* how many wait: all places are taken, but at the start */
-    void *blocks[DELAY_MOST];
+    void *blocks[DELAY_MAX];
 };
 
 struct delay {

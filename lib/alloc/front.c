@@ -6,7 +6,7 @@
  */
 #include "lib/alloc/owner.h"
 
-enum { BIN_BYTES = 32 << 10, BIN_MOST = 120, BIN_LEAST = 4 };
+enum { BIN_BYTES = 32 << 10, BIN_MAX = 120, BIN_MIN = 4 };
 
 struct front *front_find(struct heap *heap, const struct owner *owner)
 {
@@ -67,7 +67,7 @@ static struct front_bin *bin_get(struct front *front, unsigned class)
     if (bin != NULL)
         return bin;
     size_t cap = BIN_BYTES / class_size(class);
-    cap = cap > BIN_MOST ? BIN_MOST : cap < BIN_LEAST ? BIN_LEAST : cap;
+    cap = cap > BIN_MAX ? BIN_MAX : cap < BIN_MIN ? BIN_MIN : cap;
     if ((bin = meta_take(sizeof *bin + cap * sizeof bin->slots[0])) == NULL)
         return NULL;
     bin->cap = (uint32_t)cap;
@@ -91,7 +91,7 @@ bool front_refill(struct front *front, unsigned pool, unsigned class)
 static void bin_give(struct front_bin *bin, unsigned count)
 {
     unsigned kept = bin->count - count;
-    void *out[BIN_MOST];
+    void *out[BIN_MAX];
     for (unsigned i = 0; i < count; i++)
         out[i] = bin->slots[i];
     for (unsigned i = 0; i < kept; i++)
@@ -108,6 +108,15 @@ bool front_spill(struct front *front, unsigned class)
     if (bin->count == bin->cap)
         bin_give(bin, bin->cap / 2);
     return true;
+}
+
+void front_replace(struct front *front, unsigned pool, unsigned class)
+{
+    struct front_bin *bin = bin_get(front, class);
+    if (bin == NULL || bin->count == bin->cap)
+        return;
+    unsigned got = owner_take(front->owner, pool, class, OWNED_PLAIN, bin->slots + bin->count, 1);
+    store_relaxed(&bin->count, bin->count + got);
 }
 
 static void front_flush(struct front *front)

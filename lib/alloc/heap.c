@@ -19,7 +19,7 @@
 
 enum {
     HURRY_EVERY = 8,        /* cold visits, or a millisecond, between two looks at what is free */
-    PARKED_MOST = 8,        /* heaps of ended threads kept as they are, */
+    PARKED_MAX = 8,         /* heaps of ended threads kept as they are, */
     PARKED_BYTES = 8 << 10, /* with at most this many bytes in a bin */
     SPREAD_FROM = 128,      /* heaps of live threads; beyond, new threads use all pools */
     SIDES_YOUNG = 4,        /* of threads without a heap: a span for each would be too many */
@@ -29,7 +29,7 @@ enum {
 __thread struct heap *heap_now = &heap_empty;
 __thread struct heap *heap_self;
 
-struct lock heap_lock = {0, LOCK_REGISTRY};
+struct lock heap_lock = {.rank = LOCK_REGISTRY};
 struct heap_sums heap_retired_large;
 static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps, and some of none */
 static struct heap *all, *unused;
@@ -373,7 +373,7 @@ static void retire(struct heap *heap)
 void heap_end(struct heap *heap)
 {
     bool park = heap->cache_bytes <= config.cache;
-    park &= __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < PARKED_MOST;
+    park &= __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < PARKED_MAX;
     if (!park)
         __atomic_fetch_sub(&parked_count, 1, __ATOMIC_RELAXED);
     bins_trim(heap, park ? PARKED_BYTES : 0);

@@ -91,7 +91,8 @@ struct heap {
     uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
     uint8_t colour, pool, side;
-    bool watched; /* the bins hold blocks of watched spans */
+    uint8_t evened; /* the mark of the bin that made room for another last */
+    bool watched;   /* the bins hold blocks of watched spans */
     bool alive;
     bool cache_off; /* for jemalloc's readers: the program switched the thread's cache off */
     bool inherited; /* of a thread of the parent's, maybe of the one that forked (heap_claim) */
@@ -237,14 +238,22 @@ uint64_t heap_tick(struct heap *heap);
 void bins_note_above(uint64_t held);
 /* The slow path is taken at least once in this many bytes of mallocs from a bin. */
 void bins_part(uint32_t bytes);
-/* From now on a thread that allocates comes by about this often, in ms, if it makes fewer than some
- * 1,000 calls in that time. */
-void bins_visit_within(uint32_t ms);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
-/* For a bin with a stock, while the heap is hidden: this part of the clock's wait is `most` mallocs
- * long from now on, or shorter. Nothing if it is over. */
-void heap_set_part(struct heap *heap, unsigned mark, uint32_t most);
+/* How many mallocs this part of a clock's wait may be long that is to have `most`; the bin has a
+ * stock. */
+uint32_t heap_part_max(const struct heap *heap, unsigned mark, uint32_t most);
+/* While the heap is hidden: this part, of which `left` mallocs are left, is `part` mallocs long
+ * from now on, or what the wait has. */
+INLINE void heap_set_part(struct heap *heap, unsigned mark, struct stock *stock, uint32_t left,
+                          uint32_t part)
+{
+    uint32_t more = part - left;
+    more = more <= stock->wait || left > part ? more : stock->wait;
+    stock->wait -= more;
+    add_relaxed(&stock->drawn, (uint64_t)(int32_t)more);
+    store_relaxed(&heap->clock[mark], (int32_t)(left + more));
+}
 /* The clock has run out. True if that was the end of the wait; else it is set for the next part of
  * it: no wait is so long that a busy thread would not come by now and then. */
 bool heap_clock_over(struct heap *heap, unsigned mark);

@@ -36,10 +36,15 @@ INLINE void held_note_in_bins(uint64_t bytes)
     __atomic_fetch_add(&held_counter.in_bins, bytes, __ATOMIC_RELAXED);
 }
 
+INLINE uint64_t held_in_bins(void)
+{
+    return load_relaxed(&held_counter.in_bins);
+}
+
 /* About what the program has. */
 INLINE uint64_t held_by_program(void)
 {
-    uint64_t bytes = held_bytes(), in_bins = load_relaxed(&held_counter.in_bins);
+    uint64_t bytes = held_bytes(), in_bins = held_in_bins();
     return bytes > in_bins ? bytes - in_bins : 0;
 }
 

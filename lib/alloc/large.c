@@ -13,8 +13,8 @@
 #include "lib/window/window.h"
 
 enum {
-    UNITS_MOST = 1u << 31,
-    MOVED_MOST = 1000, /* blocks at a time; each costs two mappings, of 65,530 that a process has */
+    UNITS_MAX = 1u << 31,
+    MOVED_MAX = 1000, /* blocks at a time; each costs two mappings, of 65,530 that a process has */
 };
 
 struct large_count large_counts[LARGE_SIZES];
@@ -25,8 +25,8 @@ static uint32_t moved_count;
  * the run behind the block is not touched. */
 static size_t run_units(size_t units)
 {
-    enum { ROUNDED_LEAST = 16, ROUNDED_MOST = 256 };
-    if (units < ROUNDED_LEAST || units > ROUNDED_MOST || harden_on)
+    enum { ROUNDED_MIN = 16, ROUNDED_MAX = 256 };
+    if (units < ROUNDED_MIN || units > ROUNDED_MAX || harden_on)
         return units;
     size_t step = (size_t)1 << (28 - __builtin_clz((unsigned)units));
     return (units + step - 1) & ~(step - 1);
@@ -36,7 +36,7 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
 {
     size_t units = size / UNIT + (size % UNIT != 0);
     size_t align_units = align <= UNIT ? 1 : align >> UNIT_SHIFT;
-    if (units >= UNITS_MOST || align_units >= UNITS_MOST || units + align_units >= UNITS_MOST)
+    if (units >= UNITS_MAX || align_units >= UNITS_MAX || units + align_units >= UNITS_MAX)
         return NULL;
     struct span *span = pages_take(pool, (uint32_t)run_units(units), (uint32_t)align_units);
     if (span == NULL)
@@ -96,9 +96,9 @@ static bool clear_pages(char *at, size_t bytes)
 
 void large_clear(void *block, size_t size)
 {
-    enum { LOOK_LEAST = 128 << 10 };
+    enum { LOOK_MIN = 128 << 10 };
     bool ours = window_has(block) && mark_of(block) != MARK_FREE;
-    if (size < LOOK_LEAST || !ours || span_of(block)->full) {
+    if (size < LOOK_MIN || !ours || span_of(block)->full) {
         memset(block, 0, size);
         return;
     }
@@ -224,7 +224,7 @@ bool large_resize(struct span *span, size_t size)
 {
     uint32_t units = (uint32_t)units_of(size), run = (uint32_t)run_units(units);
     size_t before = large_size(span);
-    if (units_of(size) >= UNITS_MOST)
+    if (units_of(size) >= UNITS_MAX)
         return false;
     if (unlikely(harden_on))
         return resize_hardened(span, size);
@@ -243,7 +243,7 @@ enum os_moved large_move(struct span *from, struct span *to)
     size_t bytes = large_size(from) < large_size(to) ? large_size(from) : large_size(to);
     size_t page = os_page_size();
     if ((uintptr_t)span_start(from) % page != 0 || (uintptr_t)span_start(to) % page != 0 ||
-        bytes % page != 0 || load_relaxed(&moved_count) >= MOVED_MOST ||
+        bytes % page != 0 || load_relaxed(&moved_count) >= MOVED_MAX ||
         !window_has(span_start(from) + bytes)) /* os_move needs something mapped behind it */
         return OS_STAYED;
     huge_leave(span_start(from), bytes); /* advice would move along, and leave a hole behind */

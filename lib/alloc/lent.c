@@ -22,7 +22,7 @@ struct entry {
     struct extent *extent;
 };
 
-struct lock lent_lock = {0, LOCK_OUTSIDE};
+struct lock lent_lock = {.rank = LOCK_OUTSIDE};
 
 static struct entry *entries;
 static size_t room, used, live; /* entries; those that are not 0; those that are not gone */
@@ -418,7 +418,7 @@ struct extent *extent_of_large(const void *p)
 
 size_t extent_slab_bytes(unsigned class)
 {
-    size_t page = os_page_size(), bytes = (size_t)size_classes[class].units_most << UNIT_SHIFT;
+    size_t page = os_page_size(), bytes = (size_t)size_classes[class].units_max << UNIT_SHIFT;
     return (bytes + page - 1) & ~(page - 1);
 }
 

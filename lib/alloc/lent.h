@@ -102,6 +102,11 @@ struct lent_sums {
     uint64_t blocks, bytes;
 } lent_reset(struct lender *lender);
 
+/* Copies of the extents with live blocks, to be unmapped (os_unmap); NULL: there are none, or
+ * memory is out. Whether block `number` of such a copy lived; beyond the last one none does. */
+struct extent *lent_copies(struct lender *lender, size_t *count);
+bool extent_block(const struct extent *extent, unsigned number, void **block);
+
 void lent_give_up(void);
 
 #endif

@@ -16,11 +16,11 @@
 enum {
     STEP_SHIFT = 6,
     STEP = 1 << STEP_SHIFT,
-    SHARED_MOST = 64 << 10, /* larger blocks have a region of their own */
-    REGION_MOST = 4 << 20,
-    REGION_LEAST = 64 << 10, /* shared ones; a smaller hole serves one block */
+    SHARED_MAX = 64 << 10, /* larger blocks have a region of their own */
+    REGION_MAX = 4 << 20,
+    REGION_MIN = 64 << 10, /* shared ones; a smaller hole serves one block */
     REGIONS_FIRST = 64,
-    STATIC_STEPS = REGION_LEAST / STEP, /* bits for one shared region without a mapping */
+    STATIC_STEPS = REGION_MIN / STEP, /* bits for one shared region without a mapping */
 };
 
 /* The same limit as inside of the window: 8 TiB. */
@@ -34,7 +34,7 @@ struct region {
     char *block; /* of a region with one block, which may begin later than the region */
 };
 
-struct lock outside_lock = {0, LOCK_OUTSIDE};
+struct lock outside_lock = {.rank = LOCK_OUTSIDE};
 
 static BULK struct region few[REGIONS_FIRST];
 static struct region *regions = few;
@@ -174,7 +174,7 @@ static char *small_locked(size_t steps, size_t align)
             if (block != NULL)
                 return block;
         }
-    for (size_t bytes = REGION_MOST; bytes >= REGION_LEAST; bytes /= 4) {
+    for (size_t bytes = REGION_MAX; bytes >= REGION_MIN; bytes /= 4) {
         struct region *region = region_make(bytes, true);
         if (region != NULL) {
             char *block = shared_take(region, steps, align);
@@ -207,7 +207,7 @@ void *outside_take(size_t size, size_t align, bool *zero)
     uint64_t signals;
     os_signals_set(UINT64_MAX, &signals); /* what the lock protects is not repaired after a jump */
     lock_take(&outside_lock);
-    if (size <= SHARED_MOST / 2 && align <= SHARED_MOST / 2)
+    if (size <= SHARED_MAX / 2 && align <= SHARED_MAX / 2)
         block = small_locked((size + STEP - 1) >> STEP_SHIFT, align < STEP ? STEP : align);
     if (block == NULL) {
         block = large_locked(size, align);

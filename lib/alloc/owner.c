@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/alloc/owner.h. Spans of an owner are as those of a centre, but for their length: they are
- * cut into at most OWNED_MOST blocks, so that the last word of their bits has room for the owner's
+ * cut into at most OWNED_MAX blocks, so that the last word of their bits has room for the owner's
  * number, and full ones stand in a list, too.
  */
 #include "lib/alloc/owner.h"
@@ -11,7 +11,7 @@
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/held.h"
 
-enum { OWNED_MOST = 192, WORDS = OWNED_MOST / 64 };
+enum { OWNED_MAX = 192, WORDS = OWNED_MAX / 64 };
 
 static struct owner *all, *unused; /* under heap_lock */
 
@@ -82,12 +82,12 @@ static struct span *span_make(struct owner *owner, unsigned pool, unsigned class
                               uint32_t spans)
 {
     const struct size_class *c = &size_classes[class];
-    size_t units = (size_t)c->units_least << (spans < 4 ? spans : 4);
-    units = units < c->units_most ? units : c->units_most;
-    while (units > c->units_least && sizes_blocks(c, units) > OWNED_MOST)
+    size_t units = (size_t)c->units_min << (spans < 4 ? spans : 4);
+    units = units < c->units_max ? units : c->units_max;
+    while (units > c->units_min && sizes_blocks(c, units) > OWNED_MAX)
         units -= c->step;
     unsigned blocks = sizes_blocks(c, units);
-    blocks = blocks < OWNED_MOST ? blocks : OWNED_MOST;
+    blocks = blocks < OWNED_MAX ? blocks : OWNED_MAX;
     void *records = NULL;
     if (recorded && (records = meta_take(blocks * sizeof(struct record))) == NULL)
         return NULL;

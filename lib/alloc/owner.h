@@ -130,6 +130,9 @@ struct front *front_get(struct heap *heap, struct owner *owner);
 /* A bin of it that has blocks, or one that has room. False when memory is out. */
 bool front_refill(struct front *front, unsigned pool, unsigned class);
 bool front_spill(struct front *front, unsigned class);
+/* A recorded block of the front's thread went home: another one comes into the bin, so that a free
+ * has filled it as any other does. */
+void front_replace(struct front *front, unsigned pool, unsigned class);
 /* The heap has no front of this owner any more. */
 void front_leave(struct heap *heap, const struct owner *owner);
 /* All blocks of all fronts of the heap go home; and the fronts end. */

@@ -130,6 +130,7 @@ void alloc_recover(uint32_t parent_id, bool first)
     uint32_t before;
     os_tid_forked();
     lock_forget_self(&before);
+    lock_forget_waiting();
     bool broken = locks_break(parent_id);
     if (broken || pages_unsettled()) {
         pages_recover();

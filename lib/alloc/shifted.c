@@ -11,7 +11,7 @@
 
 #include "lib/window/window.h"
 
-enum { ENTRIES_LEAST = 64, GONE = 1 };
+enum { ENTRIES_MIN = 64, GONE = 1 };
 
 struct entry {
     uintptr_t pointer; /* 0: never used; GONE: removed */
@@ -23,7 +23,7 @@ struct entries {
     struct entry all[];
 };
 
-struct lock shifted_lock = {0, LOCK_OUTSIDE};
+struct lock shifted_lock = {.rank = LOCK_OUTSIDE};
 static struct entries *entries;
 static size_t used; /* entries that are not 0, at most half of all, */
 static size_t live; /* and those that stand for a block */
@@ -86,7 +86,7 @@ bool shifted_add(const void *p, void *block)
             lock_give(&shifted_lock);
             return true;
         }
-        size_t wanted = ENTRIES_LEAST;
+        size_t wanted = ENTRIES_MIN;
         while (wanted < live * 4)
             wanted *= 2;
         lock_give(&shifted_lock);

@@ -6,8 +6,8 @@
 #include "lib/alloc/central.h"
 
 enum {
-    THREADS_MOST = 16,     /* spares are kept while no more threads than these are alive, */
-    CACHE_LEAST = 1 << 20, /* and the option `cache` is at least this many bytes */
+    THREADS_MAX = 16,    /* spares are kept while no more threads than these are alive, */
+    CACHE_MIN = 1 << 20, /* and the option `cache` is at least this many bytes */
 };
 
 static void **spares_of(struct heap *heap, unsigned class)
@@ -34,8 +34,8 @@ void *spare_take(struct heap *heap, unsigned class)
 bool spare_keep(struct heap *heap, unsigned class, void *block)
 {
     struct stock *stock = heap_stock(heap, class);
-    if (class < SPARE_FIRST || stock == NULL || heap_threads() > THREADS_MOST ||
-        config.cache < CACHE_LEAST)
+    if (class < SPARE_FIRST || stock == NULL || heap_threads() > THREADS_MAX ||
+        config.cache < CACHE_MIN)
         return false;
     for (unsigned i = 0; i < SPARES; i++) {
         void **spare = spares_of(heap, class) + i;

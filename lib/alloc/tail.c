@@ -6,7 +6,7 @@
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/large.h"
 
-enum { FILLED_MOST = TAIL_ROW }; /* bytes behind a block that are filled */
+enum { FILLED_MAX = TAIL_ROW }; /* bytes behind a block that are filled */
 
 void tail_dirty(const char *block, size_t usable, const char *call)
 {
@@ -19,7 +19,7 @@ void tail_dirty(const char *block, size_t usable, const char *call)
 /* The first byte behind the block that is not as it was filled, or the tail. */
 static const char *damage_find(const char *at, const char *tail)
 {
-    const char *end = tail - at > FILLED_MOST ? at + FILLED_MOST : tail;
+    const char *end = tail - at > FILLED_MAX ? at + FILLED_MAX : tail;
     while (at < end && *at == (char)harden_fill)
         at++;
     return at < end ? at : tail;
@@ -48,7 +48,7 @@ void tail_large_begin(struct span *span, size_t size)
     char *block = span_start(span);
     span->slack = (uint16_t)(large_size(span) - size);
     char *end = block + large_size(span), *at = block + size;
-    for (unsigned i = 0; i < FILLED_MOST && at < end; i++)
+    for (unsigned i = 0; i < FILLED_MAX && at < end; i++)
         *at++ = (char)harden_fill;
 }
 
@@ -57,7 +57,7 @@ size_t tail_large_size(const struct span *span, const char *call)
     const char *block = span_start(span), *end = block + large_size(span);
     size_t size = large_size(span) - span->slack;
     const char *at = block + size;
-    for (unsigned i = 0; i < FILLED_MOST && at < end; i++, at++)
+    for (unsigned i = 0; i < FILLED_MAX && at < end; i++, at++)
         if (*at != (char)harden_fill)
             fatal_damaged(block, size, true, at, call);
     return size;

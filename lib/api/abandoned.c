@@ -39,14 +39,14 @@ bool abandoned_mend(uint64_t place)
  * address, and on some machines that is in memory a second time. */
 static FOREIGN bool frame_is_gone(uintptr_t place)
 {
-    enum { FRAME_MOST = 4096 };
+    enum { FRAME_MAX = 4096 };
     const struct caller *caller = (const struct caller *)place;
     if (!(lock_held & LOCK_SIGNED))
         return false;
     if (!os_readable(caller, sizeof *caller)) /* the whole stack is gone */
         return true;
     uintptr_t sp = caller->sp, slot = sp - sizeof sp;
-    if (sp - place > FRAME_MOST || sp % sizeof sp != 0)
+    if (sp - place > FRAME_MAX || sp % sizeof sp != 0)
         return true;
     return ARCH_PUSHES_RETURN && (!os_readable((const void *)slot, sizeof slot) ||
                                   *(const uintptr_t *)slot != caller->pc);

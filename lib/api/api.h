@@ -19,6 +19,7 @@
 #include "lib/api/hot.h"
 #include "lib/api/init.h"
 #include "lib/api/libc.h"
+#include "lib/api/locks.h"
 #include "lib/api/mismatch.h"
 #include "lib/api/owned.h"
 #include "lib/api/young.h"

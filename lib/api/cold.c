@@ -272,7 +272,7 @@ size_t cold_trim(void)
 void cold_hooks_changed(void)
 {
     bool any = hooks_fill;
-    for (unsigned i = 0; i < HOOKS_MOST; i++)
+    for (unsigned i = 0; i < HOOKS_MAX; i++)
         any |= load_relaxed(&hooks_set.on_new[i]) != NULL ||
                load_relaxed(&hooks_set.on_delete[i]) != NULL;
     store_release(&hooks_any, any);

@@ -132,7 +132,10 @@ void cold_owned_give(void *p, struct span *span, struct heap *heap)
     }
     young_sum((struct heap_sums){.frees = 1, .free_bytes = class_size(class)});
     counts_direct(class, 0, 1);
+    bool sample = span->kinds & KIND_RECORDED && sampler_rate() != SAMPLER_EXACT;
     owner_give(&p, 1);
+    if (sample && heap != NULL && !owner->deleted && (front = front_find(heap, owner)) != NULL)
+        front_replace(front, cold_pool(heap), class);
 }
 
 void *cold_lent_take(struct owner *owner, size_t size, size_t align, bool *zero)

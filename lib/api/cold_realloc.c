@@ -17,7 +17,7 @@
 #include "lib/watch/watch.h"
 
 /* From this size on the kernel moves the pages, if the new run is untouched. */
-enum { MOVE_LEAST = 256 << 10 };
+enum { MOVE_MIN = 256 << 10 };
 
 /* A block that became longer may become a sample by that; one that became shorter may cease to be
  * one. Either way it is one with the probability of its new size. */
@@ -69,7 +69,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     size_t kept = before < size ? before : size;
     /* Onto memory that was in use before, copying costs less than the faults after moving. */
     enum os_moved moved = OS_STAYED;
-    if (kept >= MOVE_LEAST && zero)
+    if (kept >= MOVE_MIN && zero)
         moved = large_move(span, span_of(block));
     if (moved == OS_LOST) {
         large_abandon(span_of(block));
@@ -108,6 +108,7 @@ size_t cold_resize(void *p, size_t size, const struct caller *caller)
         resized(heap, p, span, before, size, caller);
         now = cold_usable(p);
     }
+    growth_note(caller);
     cold_end();
     if (unlikely(load_relaxed(&hooks_any)) && now != 0)
         filling_grown(p, filled);
@@ -199,6 +200,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
         size_t before = load_relaxed(&hooks_any) ? cold_usable(p) : 0;
         if (likely(cold_begin(caller))) {
             block = realloc_large(p, span_of(p), size, caller);
+            growth_note(caller);
             cold_end();
         }
         if (likely(block != NULL)) {

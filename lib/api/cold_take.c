@@ -68,11 +68,13 @@ static bool clock_ring(struct heap *heap, unsigned mark)
         if (hit && !armed)
             wait = sampler_blocks(&heap->random, size, rate);
         heap_set_clock(heap, mark, wait);
-        counts_sample(heap, mark);
+        counts_ring(heap, mark, true);
     } else {
-        if (unlikely(pace_visited(&heap->pace)))
+        if (unlikely(pace_visited(&heap->pace))) {
             cold_set_clocks(heap);
-        counts_visit(heap);
+            counts_visit(heap);
+        }
+        counts_ring(heap, mark, false);
     }
     cold_look_at_peak();
     return hit;
@@ -198,6 +200,7 @@ INLINE void *take_from(struct owner *owner, size_t size, size_t align, const str
                                   : take_inside(size, align, origin, zero);
         if (unlikely(block == NULL) && !cold_has_source())
             block = elsewhere_take(size, align, zero);
+        growth_note(origin->caller);
         cold_end();
         if (likely(block != NULL) || !cold_has_source())
             break;

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 
-enum { REGIONS = 64, FIRST = 16 << 10, REGION_LEAST = 1 << 20, HEADER = 16 };
+enum { REGIONS = 64, FIRST = 16 << 10, REGION_MIN = 1 << 20, HEADER = 16 };
 
 struct region {
     char *start;
@@ -40,7 +40,7 @@ void *emergency_take(size_t size, size_t align)
         store_relaxed(&count, REGIONS);
         return NULL;
     }
-    size_t bytes = (need + REGION_LEAST - 1) & ~(size_t)(REGION_LEAST - 1);
+    size_t bytes = (need + REGION_MIN - 1) & ~(size_t)(REGION_MIN - 1);
     char *start = os_map(bytes);
     if (start == NULL)
         return NULL;

@@ -7,7 +7,7 @@ bool hooks_any, hooks_fill;
 
 void hooks_call_new(const void *block, size_t size)
 {
-    for (unsigned i = 0; i < HOOKS_MOST; i++) {
+    for (unsigned i = 0; i < HOOKS_MAX; i++) {
         hook_new *hook = load_acquire(&hooks_set.on_new[i]);
         if (hook != NULL)
             hook(block, size);
@@ -16,7 +16,7 @@ void hooks_call_new(const void *block, size_t size)
 
 void hooks_call_delete(const void *block)
 {
-    for (unsigned i = 0; i < HOOKS_MOST; i++) {
+    for (unsigned i = 0; i < HOOKS_MAX; i++) {
         hook_delete *hook = load_acquire(&hooks_set.on_delete[i]);
         if (hook != NULL)
             hook(block);

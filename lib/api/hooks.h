@@ -13,15 +13,15 @@
 
 #include "base/compiler.h"
 
-enum { HOOKS_MOST = 8 };
+enum { HOOKS_MAX = 8 };
 
 typedef void hook_new(const void *block, size_t size);
 typedef void hook_delete(const void *block);
 
 /* Empty places are NULL. After a change the caller calls `cold_hooks_changed`. */
 struct hooks {
-    hook_new *on_new[HOOKS_MOST];
-    hook_delete *on_delete[HOOKS_MOST];
+    hook_new *on_new[HOOKS_MAX];
+    hook_delete *on_delete[HOOKS_MAX];
 };
 extern HIDDEN struct hooks hooks_set;
 extern HIDDEN bool hooks_any;

@@ -24,7 +24,7 @@ extern const char *memoir_conf __attribute__((weak));
 
 enum { NOT_YET, READY, FAILED };
 
-static struct lock init_lock = {0, LOCK_INIT};
+static struct lock init_lock = {.rank = LOCK_INIT};
 bool init_ready, init_expects_scan;
 static uint8_t state;
 static bool keyed;

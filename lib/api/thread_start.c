@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pthread_create, so that a thread has its clock from its start on while the CPU profile runs.
- * Otherwise, and where there is no memory for it, the call goes straight on to libc. The new thread
- * enters the program's function by a jump: nothing of ours is on its stack. Not in the static
- * archive, for there is no way to libc's function behind ours; threads of static programs are
- * found by looking (lib/watch/tasks.h).
+ * pthread_create, so that a thread has its clock from its start on while the CPU profile runs, and
+ * that its end is noticed while waits for locks are counted. Otherwise, and where there is no
+ * memory for it, the call goes straight on to libc. The new thread enters the program's function by
+ * a jump: nothing of ours is on its stack. Not in the static archive, for there is no way to libc's
+ * function behind ours; threads of static programs are found by looking (lib/watch/tasks.h).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "lib/api/init.h"
+#include "lib/api/locks.h"
 #include "lib/cpu/cpu.h"
 #include "lib/process/process.h"
 
@@ -27,7 +28,8 @@ static void *begin(void *argument)
 {
     struct start start = *(struct start *)argument;
     free(argument);
-    cpu_thread_begin();
+    if (load_relaxed(&cpu_running))
+        cpu_thread_begin();
     init_thread_watch();
     return start.run(start.argument);
 }
@@ -45,7 +47,10 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     os_tid_learn();
     if (create == NULL)
         return EAGAIN; /* a glibc before 2.34 without libpthread */
-    struct start *start = likely(!load_relaxed(&cpu_running)) ? NULL : malloc(sizeof *start);
+    if (locks_prepare != NULL)
+        locks_prepare();
+    bool watched = load_relaxed(&cpu_running) || load_relaxed(&waits_running);
+    struct start *start = likely(!watched) ? NULL : malloc(sizeof *start);
     if (start == NULL)
         return create(thread, attributes, run, argument);
     *start = (struct start){run, argument};

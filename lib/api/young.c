@@ -6,11 +6,11 @@
 #include "lib/heap/observer.h"
 
 enum {
-    CALLS_LEAST = 8,  /* calls before a thread takes a heap that another one left, */
-    CALLS = 96,       /* and before it makes one, */
-    CALLS_MOST = 256, /* or this many if there are many heaps */
+    CALLS_MIN = 8,   /* calls before a thread takes a heap that another one left, */
+    CALLS = 96,      /* and before it makes one, */
+    CALLS_MAX = 256, /* or this many if there are many heaps */
     TICK_EVERY = 8,
-    ON_TOP_MOST = 30000,
+    ON_TOP_MAX = 30000,
 };
 
 __thread struct young young;
@@ -22,7 +22,7 @@ static bool left_threads;
 static uint32_t calls_most(void)
 {
     uint32_t calls = CALLS + heap_threads() / 4;
-    return calls < CALLS_MOST ? calls : CALLS_MOST;
+    return calls < CALLS_MAX ? calls : CALLS_MAX;
 }
 
 bool young_is(void)
@@ -41,7 +41,7 @@ bool young_is(void)
         pages_tick(now);
         totals_tick(now);
     }
-    return young.ended || young.calls <= CALLS_LEAST ||
+    return young.ended || young.calls <= CALLS_MIN ||
            (young.calls <= calls_most() && !heap_parked(young.pool));
 }
 
@@ -83,7 +83,7 @@ void young_grown(void)
 bool young_in_handler(void)
 {
     uint64_t blocked = os_signals_blocked();
-    if ((blocked & young.open) != 0 && ++young.on_top < ON_TOP_MOST)
+    if ((blocked & young.open) != 0 && ++young.on_top < ON_TOP_MAX)
         return true;
     young.on_top = 0;
     young.open = ~blocked;

@@ -296,12 +296,45 @@ void control_cpu_init(void)
         apply_cpu();
 }
 
+int control_locks_start(void)
+{
+    int error = init_done() ? locks_start() : ENOMEM;
+    config.locks = load_relaxed(&waits_running);
+    return error;
+}
+
+void control_locks_stop(void)
+{
+    locks_stop();
+    config.locks = false;
+}
+
+static void apply_locks(void)
+{
+    int error = 0;
+    if (!config.locks)
+        control_locks_stop();
+    else if ((error = control_locks_start()) == EAGAIN)
+        message_format("memoir: locks has no effect: the program's threads are not from "
+                       "pthread_create; start it with memoir run --locks\n");
+    else if (error != 0)
+        message_format("memoir: locks has no effect: a static program, or the C library's loader "
+                       "does not allow to redirect its functions\n");
+}
+
+void control_locks_init(void)
+{
+    if (config.locks && !os_secure())
+        apply_locks();
+}
+
 const struct control_row control_rows[] = {
     {"cpu", apply_cpu, false},
     {"cpu.clock", apply_cpu_clock, false},
     {"cpu.rate", apply_cpu_rate, false},
     {"heap", apply_heap, false},
     {"heap.rate", apply_rate, false},
+    {"locks", apply_locks, false},
     {"dump.format", apply_style, false},
     {"dump.keep", apply_style, false},
     {"dump.keep_bytes", apply_style, false},

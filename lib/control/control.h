@@ -56,6 +56,12 @@ int control_cpu_dump(enum dump_reason reason, const char *path, char *name);
 /* At start, when threads can be. */
 void control_cpu_init(void);
 
+/* Waits for locks are counted; 0 or ENOSYS. */
+int control_locks_start(void);
+void control_locks_stop(void);
+/* As `control_cpu_init`. */
+void control_locks_init(void);
+
 /* The options that can change while the program runs: each row applies one from `config`. */
 struct control_row {
     const char *key;

@@ -19,23 +19,12 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/control/leaks.h"
+#include "lib/control/request.h"
+#include "lib/control/stats.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 
-/* A piece of the line; no terminator. */
-struct word {
-    const char *text;
-    size_t length;
-};
-
-struct request {
-    struct word argument; /* what follows the verb, without blanks around it */
-    int fd;
-    struct sink *out;
-};
-
-static int verb_cpu(struct request *request);
 static int verb_dump(struct request *request);
 static int verb_help(struct request *request);
 static int verb_leaks(struct request *request);
@@ -56,10 +45,11 @@ static const struct {
     const char *name, *argument, *brief;
     int (*run)(struct request *request);
 } verbs[] = {
-    {"cpu", "[start|stop|rate|reset|dump]", "the CPU profile", verb_cpu},
+    {"cpu", "[start|stop|rate|reset|dump]", "the CPU profile", request_cpu},
     {"dump", "[FORMAT]", "write the heap profile now", verb_dump},
     {"help", "", "these lines", verb_help},
-    {"leaks", "", "look for blocks that nothing points to any more", verb_leaks},
+    {"leaks", "[MS]", "look for lost blocks, after MS ms of watching writes", verb_leaks},
+    {"locks", "[start|stop|reset]", "waits for locks", request_locks},
     {"mark", "NAME", "name this moment in the capture", verb_mark},
     {"purge", "", "return idle memory to the kernel", verb_purge},
     {"rate", "[BYTES]", "mean bytes between samples; 0: every block", verb_rate},
@@ -74,36 +64,32 @@ static const struct {
     {"version", "", "of the library", verb_version},
 };
 
-static struct word trimmed(const char *text, size_t length);
-static int refuse(struct request *request, int error, const char *text, struct word word,
-                  const char *rest);
-
 int control_command(const char *line, size_t length, int fd, struct sink *sink)
 {
-    struct word all = trimmed(line, length);
+    struct word all = request_trim(line, length);
     size_t verb = 0;
     while (verb < all.length && (unsigned char)all.text[verb] > ' ')
         verb++;
-    struct request request = {trimmed(all.text + verb, all.length - verb), fd, sink};
+    struct request request = {request_trim(all.text + verb, all.length - verb), fd, sink};
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         if (!config_value_is(all.text, verb, verbs[i].name))
             continue;
         if (verbs[i].argument[0] == '\0' && request.argument.length > 0)
-            return refuse(&request, EINVAL, verbs[i].name, request.argument,
-                          ": this verb takes no argument");
+            return request_refuse(&request, EINVAL, verbs[i].name, request.argument,
+                                  ": this verb takes no argument");
         return verbs[i].run(&request);
     }
-    return refuse(&request, EINVAL, "no verb", (struct word){all.text, verb},
-                  "; 'help' lists them");
+    return request_refuse(&request, EINVAL, "no verb", (struct word){all.text, verb},
+                          "; 'help' lists them");
 }
 
 bool control_keeps_file(const char *line, size_t length)
 {
-    struct word all = trimmed(line, length);
+    struct word all = request_trim(line, length);
     return config_value_is(all.text, all.length, "record");
 }
 
-static struct word trimmed(const char *text, size_t length)
+struct word request_trim(const char *text, size_t length)
 {
     while (length > 0 && (unsigned char)text[0] <= ' ') {
         text++;
@@ -115,14 +101,14 @@ static struct word trimmed(const char *text, size_t length)
 }
 
 /* "error: TEXT 'WORD'REST"; control characters from the client are replaced. */
-static int refuse(struct request *request, int error, const char *text, struct word word,
-                  const char *rest)
+int request_refuse(struct request *request, int error, const char *text, struct word word,
+                   const char *rest)
 {
-    enum { WORD_MOST = 60 };
-    char buffer[WORD_MOST + 8];
+    enum { WORD_MAX = 60 };
+    char buffer[WORD_MAX + 8];
     struct print quoted;
     print_start(&quoted, buffer, sizeof buffer);
-    print_clean(&quoted, word.text, word.length, WORD_MOST);
+    print_clean(&quoted, word.text, word.length, WORD_MAX);
     if (word.length == 0)
         sink_format(request->out, "error: %s%s\n", text, rest);
     else
@@ -174,7 +160,8 @@ static int verb_show(struct request *request)
     if (request->argument.length > 0) {
         const struct config_option *option = find_option(request->argument);
         if (option == NULL)
-            return refuse(request, EINVAL, "no option", request->argument, "; 'show' lists them");
+            return request_refuse(request, EINVAL, "no option", request->argument,
+                                  "; 'show' lists them");
         show(request, option);
         return 0;
     }
@@ -191,9 +178,10 @@ static int change(struct request *request, const struct config_option *option, s
         if (strcmp(control_rows[i].key, option->key) == 0)
             row = &control_rows[i];
     if (row == NULL)
-        return refuse(request, EPERM, option->key, value,
-                      ": this option can't change while the program runs; set it in the variable "
-                      "MEMOIR or a file of options and start again");
+        return request_refuse(
+            request, EPERM, option->key, value,
+            ": this option can't change while the program runs; set it in the variable "
+            "MEMOIR or a file of options and start again");
     refresh();
     if (!config_value_parse(&config, option, value.text, value.length)) {
         char buffer[160];
@@ -201,7 +189,7 @@ static int change(struct request *request, const struct config_option *option, s
         print_start(&accepted, buffer, sizeof buffer);
         print_text(&accepted, ", accepted: ");
         config_value_accepted(option, &accepted);
-        return refuse(request, EINVAL, option->key, value, print_string(&accepted));
+        return request_refuse(request, EINVAL, option->key, value, print_string(&accepted));
     }
     row->apply();
     show(request, option);
@@ -215,12 +203,12 @@ static int verb_set(struct request *request)
     while (at < argument.length && argument.text[at] != '=' && argument.text[at] != ':')
         at++;
     if (at == argument.length)
-        return refuse(request, EINVAL, "set", argument, ": write set KEY=VALUE");
-    struct word key = trimmed(argument.text, at);
-    struct word value = trimmed(argument.text + at + 1, argument.length - at - 1);
+        return request_refuse(request, EINVAL, "set", argument, ": write set KEY=VALUE");
+    struct word key = request_trim(argument.text, at);
+    struct word value = request_trim(argument.text + at + 1, argument.length - at - 1);
     const struct config_option *option = find_option(key);
     if (option == NULL)
-        return refuse(request, EINVAL, "no option", key, "; 'show' lists them");
+        return request_refuse(request, EINVAL, "no option", key, "; 'show' lists them");
     return change(request, option, value);
 }
 
@@ -230,8 +218,8 @@ static int parse_rate(struct request *request, int64_t *rate)
     struct config parsed;
     if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_heap_rate],
                             request->argument.text, request->argument.length))
-        return refuse(request, EINVAL, "rate", request->argument,
-                      ": write a number of bytes, such as 512K; 0 records every block");
+        return request_refuse(request, EINVAL, "rate", request->argument,
+                              ": write a number of bytes, such as 512K; 0 records every block");
     *rate = (int64_t)parsed.heap_rate;
     return 0;
 }
@@ -315,7 +303,7 @@ static int dump_for_client(const struct dump_style *style, int fd)
     return error;
 }
 
-static int dump_source(struct request *request, enum dump_source source)
+int request_dump(struct request *request, enum dump_source source)
 {
     struct dump_style style = control_memoir;
     style.source = source;
@@ -323,8 +311,8 @@ static int dump_source(struct request *request, enum dump_source source)
         struct config parsed;
         if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_dump_format],
                                 request->argument.text, request->argument.length))
-            return refuse(request, EINVAL, "dump", request->argument,
-                          ": the formats are memoir, pprof, jemalloc and gperftools");
+            return request_refuse(request, EINVAL, "dump", request->argument,
+                                  ": the formats are memoir, pprof, jemalloc and gperftools");
         style.format = control_format(parsed.dump_format);
     }
     char name[DUMP_NAME_SIZE] = "";
@@ -350,7 +338,7 @@ static int dump_source(struct request *request, enum dump_source source)
 
 static int verb_dump(struct request *request)
 {
-    return dump_source(request, SOURCE_HEAP);
+    return request_dump(request, SOURCE_HEAP);
 }
 
 /* ---- lost blocks ---- */
@@ -365,6 +353,14 @@ static void show_sum(struct request *request, const char *name, const struct sca
 static int verb_leaks(struct request *request)
 {
     struct leak_request wanted = leaks_request();
+    bool good = true;
+    for (size_t i = 0; good && i < request->argument.length; i++) {
+        unsigned digit = (unsigned)(request->argument.text[i] - '0');
+        wanted.watch_ms = wanted.watch_ms * 10 + digit;
+        good = digit <= 9 && wanted.watch_ms <= 300000;
+    }
+    if (!good || (request->argument.length > 0 && wanted.watch_ms == 0))
+        return request_refuse(request, EINVAL, "leaks", request->argument, ": 1 to 300000 (ms)");
     const struct leak_scan *scan = leaks_find(&wanted);
     if (scan == NULL) {
         sink_format(request->out, "error: no scan for lost blocks: %s\n", leaks_refusal());
@@ -379,8 +375,8 @@ static int verb_leaks(struct request *request)
     sink_format(request->out, "leaks.own_bytes:%lu\nleaks.copied_bytes:%lu\nleaks.in_place:%u\n",
                 (unsigned long)scan->own_bytes, (unsigned long)scan->copied_bytes,
                 (unsigned)scan->in_place);
-    sink_format(request->out, "leaks.threads:%u\nleaks.silent_threads:%u\n", scan->threads,
-                scan->silent);
+    sink_format(request->out, "leaks.threads:%u\nleaks.silent_threads:%u\nleaks.watched_ms:%u\n",
+                scan->threads, scan->silent, scan->watched_ms);
     int error = 0;
     if (request->fd >= 0) {
         struct dump_style style = control_memoir;
@@ -390,98 +386,6 @@ static int verb_leaks(struct request *request)
     }
     leak_last_end();
     return error;
-}
-
-/* ---- the CPU profile ---- */
-
-static int cpu_show(struct request *request)
-{
-    struct cpu_about about;
-    cpu_about(&about);
-    sink_format(request->out, "cpu:%s\ncpu.rate:%u\ncpu.clock:%s\ncpu.source:%s\n",
-                about.runs ? "on" : "off", about.rate, about.wall ? "wall" : "cpu", about.source);
-    sink_format(request->out, "cpu.samples:%lu\ncpu.ns:%lu\ncpu.lost:%lu\n",
-                (unsigned long)about.samples, (unsigned long)about.sampled_ns,
-                (unsigned long)about.lost);
-    sink_format(request->out, "cpu.threads:%u\ncpu.uncovered:%u\n", about.threads, about.uncovered);
-    return 0;
-}
-
-/* A rate, or 0 where none is given. */
-static int cpu_parse_rate(struct request *request, unsigned *rate)
-{
-    struct config parsed;
-    *rate = 0;
-    if (request->argument.length == 0)
-        return 0;
-    if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_cpu_rate], request->argument.text,
-                            request->argument.length))
-        return refuse(request, EINVAL, "cpu rate", request->argument,
-                      ": write samples a second, 1 to 10000");
-    *rate = parsed.cpu_rate;
-    return 0;
-}
-
-static int cpu_begin(struct request *request)
-{
-    unsigned rate;
-    int error = cpu_parse_rate(request, &rate);
-    if (error != 0)
-        return error;
-    if ((error = control_cpu_start(rate)) == 0)
-        return cpu_show(request);
-    return refuse(request, error, "cpu start", request->argument,
-                  error == EBUSY ? ": the program has handlers for all signals that could be used"
-                                 : ": the system gives no timers for it");
-}
-
-static int cpu_end(struct request *request)
-{
-    control_cpu_stop();
-    return cpu_show(request);
-}
-
-static int cpu_change(struct request *request)
-{
-    unsigned rate;
-    int error = cpu_parse_rate(request, &rate);
-    if (error != 0)
-        return error;
-    if (rate != 0 && cpu_wanted(CPU_OPTIONS))
-        control_cpu_start(rate);
-    else if (rate != 0)
-        config.cpu_rate = rate;
-    return cpu_show(request);
-}
-
-static int cpu_forget(struct request *request)
-{
-    cpu_reset();
-    return cpu_show(request);
-}
-
-static int cpu_write(struct request *request)
-{
-    return dump_source(request, SOURCE_CPU);
-}
-
-static int verb_cpu(struct request *request)
-{
-    static const struct {
-        const char *name;
-        int (*run)(struct request *request);
-    } verbs_cpu[] = {{"", cpu_show},       {"start", cpu_begin},  {"stop", cpu_end},
-                     {"rate", cpu_change}, {"reset", cpu_forget}, {"dump", cpu_write}};
-    struct word all = request->argument;
-    size_t verb = 0;
-    while (verb < all.length && (unsigned char)all.text[verb] > ' ')
-        verb++;
-    request->argument = trimmed(all.text + verb, all.length - verb);
-    for (size_t i = 0; i < COUNT_OF(verbs_cpu); i++)
-        if (config_value_is(all.text, verb, verbs_cpu[i].name))
-            return verbs_cpu[i].run(request);
-    return refuse(request, EINVAL, "cpu", (struct word){all.text, verb},
-                  ": write cpu start [RATE], stop, rate [RATE], reset or dump [FORMAT]");
 }
 
 static const char no_recording[] =
@@ -518,12 +422,13 @@ static int verb_record(struct request *request)
     if (request->argument.length == 0)
         return request->fd < 0 ? record_show(request) : record_begin(request);
     if (!config_value_is(request->argument.text, request->argument.length, "stop"))
-        return refuse(request, EINVAL, "record", request->argument,
-                      ": write record, or record stop; the client opens the file");
+        return request_refuse(request, EINVAL, "record", request->argument,
+                              ": write record, or record stop; the client opens the file");
     memcpy(name, config.capture, sizeof name);
     int error = control_record_stop();
     if (error != 0)
-        return refuse(request, error, "record", request->argument, ": there is no recording");
+        return request_refuse(request, error, "record", request->argument,
+                              ": there is no recording");
     sink_format(request->out, "recorded:%s\n", name);
     return 0;
 }
@@ -533,17 +438,18 @@ static int verb_mark(struct request *request)
     char name[64];
     struct print text;
     if (request->argument.length == 0)
-        return refuse(request, EINVAL, "mark", request->argument, ": write mark NAME");
+        return request_refuse(request, EINVAL, "mark", request->argument, ": write mark NAME");
     print_start(&text, name, sizeof name);
     print_clean(&text, request->argument.text, request->argument.length, sizeof name - 4);
     int error = control_mark(print_string(&text));
-    return error == 0 ? 0 : refuse(request, error, "mark", request->argument, no_recording);
+    return error == 0 ? 0 : request_refuse(request, error, "mark", request->argument, no_recording);
 }
 
 static int verb_snapshot(struct request *request)
 {
     int error = control_snapshot(DUMP_OUTSIDE, NULL);
-    return error == 0 ? 0 : refuse(request, error, "snapshot", request->argument, no_recording);
+    return error == 0 ? 0
+                      : request_refuse(request, error, "snapshot", request->argument, no_recording);
 }
 
 static void number(struct request *request, const char *key, uint64_t value)
@@ -586,6 +492,7 @@ static int verb_stats(struct request *request)
         sink_text(request->out, "profile.sampling:off\n");
     if (track_off_ms() != 0)
         number(request, "profile.off_s", (os_now_ms() - track_off_ms()) / 1000);
+    stats_mappings(request->out);
     number(request, "dumps", dumps_written());
     number(request, "dumps_failed", dumps_failed());
     return 0;

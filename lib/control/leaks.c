@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/control/leaks.h. The work is done by a thread of ours, which interrupts all others. */
+/*
+ * See lib/control/leaks.h. The work is done by a thread of ours, which interrupts all others, and
+ * which the calling thread waits for: it has a stack of its own, all signals blocked, and a table
+ * of files that is not the program's. One scan at a time.
+ */
 #include "lib/control/leaks.h"
 
+#include "base/arch.h"
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/confine.h"
@@ -13,7 +18,7 @@
 
 enum {
     STACK_SIZE = 256 << 10,
-    WAIT_MS = 400000, /* for the scan, which has a time limit of its own */
+    WAIT_MS = 400000, /* for the scan, which has a time limit of its own; watching comes first */
 };
 
 /* Of the scan that is being made. */
@@ -25,6 +30,7 @@ static const struct leak_scan *found;
 static const struct roots_thread *exiting; /* the thread that ends the program */
 
 static const struct leak_scan *find(const struct leak_request *request);
+static void tags_set(struct leak_request *request);
 static bool guarded_blocks(struct scan_others *others);
 static void helper_run(void);
 static void complain(const char *why);
@@ -34,7 +40,8 @@ struct leak_request leaks_request(void)
     /* A debugged block begins behind the start of the allocator's. */
     return (struct leak_request){.inside = guard_debug ? SCAN_INSIDE_ANY : SCAN_INSIDE_KNOWN,
                                  .mappings = config.leak_mappings,
-                                 .kept = track_kept()};
+                                 .kept = track_kept(),
+                                 .ages = true};
 }
 
 const struct leak_scan *leaks_find(const struct leak_request *request)
@@ -57,10 +64,12 @@ const struct leak_scan *leaks_find(const struct leak_request *request)
 static const struct leak_scan *find(const struct leak_request *request)
 {
     uint64_t since_ms = os_now_ms(), before;
+    unsigned wait_ms = WAIT_MS + request->watch_ms;
     if (confined(CONFINE_LEAKS))
         return NULL;
     store_relaxed(&done, 0);
     request_now = *request;
+    tags_set(&request_now);
     if (request_now.here == NULL)
         request_now.here = exiting;
     if (guarded_blocks(&others_now))
@@ -70,9 +79,23 @@ static const struct leak_scan *find(const struct leak_request *request)
     os_signals_set(before, NULL);
     if (!started)
         return NULL;
-    while (load_acquire(&done) == 0 && os_now_ms() - since_ms < WAIT_MS)
-        os_wait(&done, 0, WAIT_MS);
+    while (load_acquire(&done) == 0 && os_now_ms() - since_ms < wait_ms)
+        os_wait(&done, 0, wait_ms);
     return load_acquire(&done) == 1 ? found : NULL;
+}
+
+/* The option leak.tags, for scans of all faces. */
+static void tags_set(struct leak_request *request)
+{
+    enum { HIGH = 16 }; /* no process has memory above 2 to the 48 unless it asks for that */
+    unsigned tags = config.leak_tags;
+    request->tags_high = ARCH_TAG_BITS;
+    if (tags == CONFIG_TAGS_OFF)
+        request->tags_high = 0;
+    if (tags == CONFIG_TAGS_HIGH || tags == CONFIG_TAGS_ALL)
+        request->tags_high = HIGH;
+    if (tags == CONFIG_TAGS_LOW || tags == CONFIG_TAGS_ALL)
+        request->tags_low = GRANULE_SHIFT;
 }
 
 void leaks_exit(const struct roots_thread *here)
@@ -103,7 +126,7 @@ const char *leaks_refusal(void)
     case LEAK_NO_MEANS:
         break;
     }
-    return "the system gave no thread for it, no memory, or no list of mappings; try again";
+    return "the system gave no thread for it, no memory, or no way to read this process; try again";
 }
 
 static bool guarded_at(uint32_t number, struct found *block, const struct record **record)

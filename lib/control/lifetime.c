@@ -27,7 +27,10 @@ __attribute__((constructor(101))) static void come_up(void)
         attach_init(&(struct attach_commands){control_command, control_keeps_file});
         ending_apply();
         guard_faults();
+        if (deepbind_count != NULL)
+            deepbind_count();
         control_cpu_init();
+        control_locks_init();
         if (config.stats)
             stats_fd = os_duplicate(2);
     }

@@ -9,6 +9,8 @@
 #include "lib/api/api.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
+#include "lib/leak/leak.h"
+#include "lib/watch/watch.h"
 
 static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning);
 
@@ -64,4 +66,15 @@ static void row(struct print *out, const char *name, uint64_t bytes, const char 
     print_size(out, bytes);
     print_right(out, from, 12);
     print_format(out, "   %s\n", meaning);
+}
+
+void stats_mappings(struct sink *out)
+{
+    struct scan_range ranges[LEAK_MEMORIES + 1];
+    leak_memory(ranges);
+    mirror_range(&ranges[LEAK_MEMORIES].start, &ranges[LEAK_MEMORIES].end);
+    for (unsigned i = 0; i < LEAK_MEMORIES + 1; i++)
+        if (ranges[i].start != 0)
+            sink_format(out, "own.%u:%lx-%lx\n", i, (unsigned long)ranges[i].start,
+                        (unsigned long)ranges[i].end);
 }

@@ -2,7 +2,9 @@
 /*
  * See lib/cpu/clocks.h. A timer belongs to the row of its thread (lib/watch/tasks.h) and is changed
  * by the thread itself, by the one that starts or stops the profile, and by the scan for threads,
- * never by two at a time. What ended threads left without a sample is one sum for all.
+ * never by two at a time. While a thread may be in its handler, what is counted is written by it
+ * alone: another one that changes the rate only makes the timer ring. What ended threads left
+ * without a sample is one sum for all.
  */
 #include "lib/cpu/clocks.h"
 
@@ -11,7 +13,7 @@
 #include "base/os_timer.h"
 #include "lib/watch/watch.h"
 
-enum { NS = 1000000000, SCOUT_NS = NS / 10, BONUS_MOST = 1000 };
+enum { NS = 1000000000, SCOUT_NS = NS / 10, BONUS_MAX = 1000 };
 
 static uint64_t period_ns = NS / 100;
 static int signal_now;
@@ -45,7 +47,7 @@ static uint32_t bonus_take(uint64_t period)
         whole = left / (int64_t)period;
         if (whole <= 0)
             return 0;
-        whole = whole < BONUS_MOST ? whole : BONUS_MOST;
+        whole = whole < BONUS_MAX ? whole : BONUS_MAX;
     } while (!__atomic_compare_exchange_n(&left_ns, &left, left - whole * (int64_t)period, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return (uint32_t)whole;
@@ -166,10 +168,27 @@ uint64_t clocks_disarm(uint32_t number, bool ends)
 void clocks_renew(uint32_t number)
 {
     struct task *task = tasks_at(number);
-    if (load_acquire(&task->timer) < 0)
-        return;
+    clocks_ring(task);
+    int timer = load_acquire(&task->wall_timer);
+    if (timer >= 0)
+        os_timer_set(timer, 1, load_relaxed(&period_ns));
+}
+
+void clocks_ring(struct task *task)
+{
+    int timer = load_acquire(&task->timer);
+    if (timer >= 0)
+        os_timer_set(timer, 1, load_relaxed(&period_ns));
+}
+
+bool clocks_adopt(struct task *task, uint64_t *ns)
+{
+    if (likely(task->period_ns == load_relaxed(&period_ns)))
+        return false;
+    *ns = clocks_passed_ns(task);
     settle(task, false);
     clock_set(task);
+    return true;
 }
 
 void clocks_slow(uint32_t number, uint32_t times)

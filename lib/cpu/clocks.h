@@ -30,8 +30,13 @@ bool clocks_arm(uint32_t number, bool begins);
  * time of expirations that the kernel had not looked at yet, if samples of the thread can stand for
  * it. */
 uint64_t clocks_disarm(uint32_t number, bool ends);
-/* The rate has changed. */
+/* The rate has changed: the thread will learn it in its handler, where its clocks ring at once. */
 void clocks_renew(uint32_t number);
+/* The clock of CPU time rings at once, and is what the rate says from then on. */
+void clocks_ring(struct task *task);
+/* In the handler, before anything else: takes a new rate over. If there is one, *ns is what rings
+ * at the old rate had not told of yet, and this ring stands for nothing more. */
+bool clocks_adopt(struct task *task, uint64_t *ns);
 /* In the handler: how many periods the signal stands for, `overrun` more than one expiration;
  * *for_others: for those of ended threads, too. */
 uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others);

@@ -24,13 +24,13 @@
 #include "lib/cpu/wall.h"
 
 enum {
-    ENDED_MOST = 1024, /* ended threads that are told apart */
-    LOOK_EVERY = 10,   /* of the process's timer: so often the kernel is asked for all threads */
+    ENDED_MAX = 1024, /* ended threads that are told apart */
+    LOOK_EVERY = 10,  /* of the process's timer: so often the kernel is asked for all threads */
 };
 
 uint32_t cpu_running;
 
-static struct lock lock = {0, LOCK_CPU};
+static struct lock lock = {.rank = LOCK_CPU};
 static uint32_t users; /* a sum of `enum cpu_user` */
 static unsigned rate_now = 100;
 static int signal_now;
@@ -107,10 +107,11 @@ static void task_ended(uint32_t number)
     events_disarm(task);
     samples_spread(number, clocks_disarm(number, true));
     ends_add(task);
-    bool kept = task->samples != 0;
-    if (kept && load_relaxed(&ended) >= ENDED_MOST) {
+    bool kept = task->samples != 0 || waits_has(task);
+    if (kept && load_relaxed(&ended) >= ENDED_MAX) {
         samples_fold(number);
-        kept = false;
+        waits_fold(number);
+        kept = waits_has(task); /* waits of others name it */
     }
     if (kept)
         __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
@@ -275,14 +276,17 @@ void cpu_reset(void)
     if (!cpu_lock(&before))
         return;
     samples_forget();
+    uint32_t kept = 0;
     for (uint32_t number = 1; number < tasks_count(); number++) {
         struct task *task = tasks_at(number);
-        if (load_acquire(&task->state) == TASK_ENDED)
-            tasks_end(number, false);
-        else
+        if (load_acquire(&task->state) != TASK_ENDED)
             task->used_ns = 0;
+        else if (waits_has(task))
+            kept++;
+        else
+            tasks_end(number, false);
     }
-    store_relaxed(&ended, 0);
+    store_relaxed(&ended, kept);
     on_ns = 0;
     used = (struct os_usage){0, 0};
     on_since_ns = os_now_ns();
@@ -304,6 +308,33 @@ void cpu_thread_begin(void)
     if (number == TASK_NONE && (number = tasks_join(tid, &fresh)) != TASK_NONE && fresh)
         task_arm(number, true);
     os_signals_set(before, NULL);
+}
+
+uint32_t cpu_task_of(uint32_t tid)
+{
+    uint64_t before;
+    bool fresh;
+    uint32_t number = tasks_self((pid_t)tid);
+    if (likely(number != TASK_NONE) || lock_held != 0)
+        return number;
+    os_signals_set(~(uint64_t)0, &before);
+    number = tasks_join((pid_t)tid, &fresh);
+    if (number != TASK_NONE && fresh && load_relaxed(&cpu_running))
+        task_arm(number, true);
+    if (number != TASK_NONE && fresh && tid == lock_self())
+        os_thread_name(tasks_at(number)->name); /* its end may go unnoticed */
+    os_signals_set(before, NULL);
+    return number;
+}
+
+uint32_t cpu_holder_of(uint32_t tid)
+{
+    uint32_t number = tasks_self((pid_t)tid);
+    if (load_relaxed(&ended) >= ENDED_MAX)
+        return TASK_NONE;
+    if (likely(number != TASK_NONE) || !os_thread_alive((pid_t)tid))
+        return number;
+    return cpu_task_of(tid);
 }
 
 /* No system call where the thread was never profiled: a seccomp filter may end it for that. */
@@ -354,6 +385,10 @@ static uint64_t rung_ns(uint32_t number, const siginfo_t *info, bool *for_others
     struct task *task = tasks_at(number);
     uint64_t ns;
     *for_others = false;
+    if (clocks_adopt(task, &ns)) {
+        events_begin_anew(task);
+        return ns;
+    }
     if (info->si_code != SI_TIMER)
         return events_ring(task);
     if (events_timer(task, &ns))
@@ -380,7 +415,8 @@ static void on_interrupt(const void *about, void *context)
     if (task->samples == 0)
         task->shares_memory = os_tid() != (pid_t)task->tid;
     if (value & CLOCKS_WALL) {
-        if (is_wanted())
+        uint64_t ns;
+        if (!clocks_adopt(task, &ns) && is_wanted())
             wall_sample(number, info->si_overrun, context);
         return;
     }
@@ -452,6 +488,7 @@ void cpu_forked(uint32_t parent_id)
     lock_break(&lock, parent_id);
     tasks_forked(parent_id);
     samples_forked();
+    waits_forked();
     for (uint32_t number = 1; number < tasks_count(); number++) {
         tasks_at(number)->timer = tasks_at(number)->wall_timer = -1;
         events_forget(tasks_at(number));
@@ -482,6 +519,7 @@ void cpu_fork_child(void)
 
 void cpu_withdraw(void)
 {
+    waits_stop();
     cpu_stop(CPU_OPTIONS);
     cpu_stop(CPU_GPERFTOOLS);
 }

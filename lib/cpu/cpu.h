@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The door of lib/cpu, the CPU observer: where the program spends its time. Each thread has a clock
+ * The door of lib/cpu, the CPU and lock observer: where the program spends its time, and where it
+ * waits for locks (waits.h). Each thread has a clock
  * of its own (clocks.h) that interrupts it now and then; what it is doing then is a sample
  * (samples.h).
  *
@@ -16,6 +17,7 @@
 
 #include "lib/cpu/course.h"
 #include "lib/cpu/samples.h"
+#include "lib/cpu/waits.h"
 
 enum { CPU_RATE_MIN = 1, CPU_RATE_MAX = 10000 };
 enum cpu_user { CPU_OPTIONS = 1, CPU_GPERFTOOLS = 2 };
@@ -47,6 +49,13 @@ extern uint32_t cpu_running;
 void cpu_thread_begin(void);
 /* `at`: the caller of the destructor. */
 void cpu_thread_end(const struct caller *at);
+
+/* The number of thread `tid`, the calling one or one that lives meanwhile; it gets a row if it has
+ * none. TASK_NONE: no room, or the calling thread is inside of the allocator. */
+uint32_t cpu_task_of(uint32_t tid);
+/* The same of a thread that the calling one waits for; TASK_NONE also if it is no thread of this
+ * process, or too many ended ones are remembered. */
+uint32_t cpu_holder_of(uint32_t tid);
 
 /* What is known about the profile as a whole. */
 struct cpu_about {

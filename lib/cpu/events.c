@@ -28,7 +28,7 @@ static BULK int signal_now;
 
 static bool is_open(uintptr_t event);
 static void arm_one(struct task *task);
-static void timer_yield(struct task *task);
+static bool timer_yield(struct task *task);
 static uint64_t system_ns(struct task *task);
 
 void events_open(int signal)
@@ -113,12 +113,17 @@ void events_forget(struct task *task)
     task->event_leads = task->event_based = false;
 }
 
+void events_begin_anew(struct task *task)
+{
+    task->event_leads = task->event_based = false;
+}
+
 uint64_t events_ring(struct task *task)
 {
     if (!is_open(load_relaxed(&task->event)))
         return 0; /* a late one */
-    if (!task->event_leads)
-        timer_yield(task);
+    if (!task->event_leads && !timer_yield(task))
+        return 0;
     if (!task->event_user)
         return clocks_passed_ns(task);
     int64_t drawn = task->event_left_ns / DRAWN;
@@ -129,14 +134,23 @@ uint64_t events_ring(struct task *task)
     return task->period_ns + (uint64_t)drawn;
 }
 
-static void timer_yield(struct task *task)
+/* False: the event was closed meanwhile, after which the timer was set by another thread, perhaps
+ * before this one has; it is the thread's only clock again. */
+static bool timer_yield(struct task *task)
 {
+    uintptr_t event = load_relaxed(&task->event);
     uint64_t every_ns = task->event_user ? tick_ns / OFTEN : 0;
     int timer = load_acquire(&task->timer);
     task->event_leads = true;
     task->event_based = false;
     if (timer >= 0)
         os_timer_set(timer, every_ns, every_ns);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (is_open(event) && load_relaxed(&task->event) == event)
+        return true;
+    task->event_leads = false;
+    clocks_ring(task);
+    return false;
 }
 
 bool events_timer(struct task *task, uint64_t *ns)

@@ -31,6 +31,9 @@ void events_disarm(struct task *task);
 /* In a forked child: the event stayed in the parent. */
 void events_forget(struct task *task);
 
+/* In the handler: the rate has changed, and the timer is the thread's clock until an event of the
+ * new rate rings. */
+void events_begin_anew(struct task *task);
 /* In the handler: the event rang. Returns the nanoseconds that it stands for. */
 uint64_t events_ring(struct task *task);
 /* In the handler: the timer rang. False: it is the thread's only clock; else *ns is what it stands

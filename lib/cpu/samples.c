@@ -106,6 +106,11 @@ void samples_copy_task(uint32_t number)
         task_copy(tasks_at(number), number, false);
 }
 
+void samples_copy_self(uint32_t number, uint64_t times)
+{
+    task_copy(tasks_at(number), number, times % NAME_EVERY == 1);
+}
+
 void samples_copy(void)
 {
     if (!mirror_on())
@@ -177,7 +182,7 @@ void samples_add(uint32_t id, uint32_t number, uint64_t samples, uint64_t ns)
         stacks_catch_up();
         row_copy(row, id);
         if (number != TASK_NONE)
-            task_copy(tasks_at(number), number, tasks_at(number)->samples % NAME_EVERY == 1);
+            samples_copy_self(number, tasks_at(number)->samples);
         sums_copy();
     }
 }

@@ -50,6 +50,9 @@ void samples_lost(uint64_t weight);
 /* All, or one thread, into the recorder file (lib/watch/mirror.h). */
 void samples_copy(void);
 void samples_copy_task(uint32_t number);
+/* The calling thread, whose name is asked for now and then: `times` it was told so far. With
+ * `mirror_on`. */
+void samples_copy_self(uint32_t number, uint64_t times);
 /* In a forked child. */
 void samples_forked(void);
 

@@ -101,7 +101,7 @@ static void write_gone(struct capture *capture)
 static void write_maps(struct capture *capture)
 {
     struct map map;
-    uint8_t id[MAPS_ID_MOST];
+    uint8_t id[MAPS_ID_MAX];
     uint64_t flags = MAPS_FIRST;
     uint32_t crc = maps_sum(capture);
     if ((crc == capture->maps_crc && crc != 0) || !maps_open(&capture->maps))
@@ -217,7 +217,7 @@ static void write_threads(struct capture *capture)
 static void write_series(struct capture *capture, uint64_t end_ms)
 {
     static const struct series_point nothing;
-    size_t size = SERIES_MOST * sizeof(struct series_point);
+    size_t size = SERIES_MAX * sizeof(struct series_point);
     struct series_point *points = os_map(size);
     if (points == NULL)
         return;
@@ -286,15 +286,27 @@ static void write_totals(struct capture *capture)
 
 static void write_allocator(struct capture *capture, const struct account *account)
 {
+    struct series_memory process;
+    series_memory_now(&process);
     const uint64_t numbers[] = {
-        account->total.allocs,      account->total.frees,
-        account->total.alloc_bytes, account->total.free_bytes,
-        account->live_blocks,       account->live_bytes,
-        account->cached_bytes,      account->fragmented_bytes,
-        account->dirty_bytes,       account->metadata_bytes,
-        account->mapped_bytes,      account->resident_bytes,
-        account->returned_bytes,    account->heaps,
-        series_resident_peak(),
+        account->total.allocs,
+        account->total.frees,
+        account->total.alloc_bytes,
+        account->total.free_bytes,
+        account->live_blocks,
+        account->live_bytes,
+        account->cached_bytes,
+        account->fragmented_bytes,
+        account->dirty_bytes,
+        account->metadata_bytes,
+        account->mapped_bytes,
+        account->resident_bytes,
+        account->returned_bytes,
+        account->heaps,
+        process.peak,
+        process.anonymous,
+        process.files,
+        process.shared,
     };
     capture_record_begin(capture, RECORD_ALLOCATOR, CAPTURE_ENTRY_MAX);
     for (unsigned i = 0; i < COUNT_OF(numbers); i++)
@@ -376,6 +388,7 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     write_totals(capture);
     write_allocator(capture, account);
     capture_cpu(capture);
+    capture_locks(capture);
     capture_leaks(capture);
     capture_pins(capture, account);
     capture_record_begin(capture, RECORD_WHOLE, CAPTURE_ENTRY_MAX);

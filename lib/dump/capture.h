@@ -41,6 +41,10 @@ void capture_begin(struct capture *capture, struct sink *sink);
 /* Writes everything that is known now. `reason` may be NULL. 0 or an errno value. */
 /* The records of the CPU profile, if there is one. */
 void capture_cpu(struct capture *capture);
+/* Of its threads, which waits for locks refer to as well. */
+void capture_cpu_threads(struct capture *capture);
+/* Waits for locks, if they were counted. */
+void capture_locks(struct capture *capture);
 /* What keeps memory in use; not if the last time is too short ago for what it cost, unless
  * `pins_always`. */
 void capture_pins(struct capture *capture, const struct account *account);

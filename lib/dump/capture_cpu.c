@@ -34,7 +34,7 @@ static void write_row(void *context, const struct cpu_row *row)
     writer->ns += row->ns;
 }
 
-static void write_threads(struct capture *capture)
+void capture_cpu_threads(struct capture *capture)
 {
     char name[TASK_NAME_SIZE];
     for (uint32_t number = 1; number < tasks_count(); number++) {
@@ -87,7 +87,7 @@ void capture_cpu(struct capture *capture)
     if (about.first_ms == 0)
         return;
     cpu_settle();
-    write_threads(capture);
+    capture_cpu_threads(capture);
     write_courses(capture);
     samples_each(write_row, &writer, false);
     capture_record_end(capture);

@@ -27,7 +27,7 @@
 
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 }; /* a snapshot is a few writes; the buffer is static */
 enum {
-    PARTS_MOST = 1024,    /* snapshots of a file */
+    PARTS_MAX = 1024,     /* snapshots of a file */
     SIZE_USUAL = 4 << 20, /* where the option leaves it to us: this, */
     SNAPSHOTS_USUAL = 16, /* or so many snapshots like the last one */
     RARER = 16,           /* where no shorter file can be made: one each 16th of the run */
@@ -43,7 +43,7 @@ static int fd = -1;
 static struct os_file_id id; /* the file that `fd` was opened on */
 
 static bool complete; /* its last snapshot is in it */
-static BULK struct capture_part parts[PARTS_MOST];
+static BULK struct capture_part parts[PARTS_MAX];
 static unsigned part_count;
 static uint64_t kept_bytes;            /* how long it was when it had been made shorter */
 static uint64_t begun_ms, snapshot_ms; /* its start and its last snapshot */
@@ -260,7 +260,7 @@ static int shorten(void)
     int copy = to < 0 ? to : os_duplicate(to); /* the lock is of both */
     int error = to < 0 ? -to : copy == to ? EMFILE : is_ours(from) ? 0 : EBADF;
     if (error == 0) {
-        capture_thin_choose(parts, part_count, most / 2, PARTS_MOST / 2);
+        capture_thin_choose(parts, part_count, most / 2, PARTS_MAX / 2);
         error = capture_thin(from, to, parts, &part_count, &length);
     }
     if (error != 0)
@@ -287,7 +287,7 @@ static void part_add(uint64_t start, bool maps, bool leaks)
     if (stuck)
         return;
     parts[part_count++] = (struct capture_part){start, sink.total, snapshot_ms, maps, leaks, true};
-    if (part_count < PARTS_MOST && sink.total <= size_limit())
+    if (part_count < PARTS_MAX && sink.total <= size_limit())
         return;
     uint64_t scan = 0;
     for (unsigned i = 0; i < part_count; i++)

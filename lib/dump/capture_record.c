@@ -36,7 +36,7 @@ void capture_record_end(struct capture *capture)
 
 void capture_put(struct capture *capture, uint64_t value)
 {
-    if (sizeof capture->payload - capture->used >= VARINT_MOST)
+    if (sizeof capture->payload - capture->used >= VARINT_MAX)
         capture->used += varint_write(capture->payload + capture->used, value);
 }
 
@@ -49,7 +49,7 @@ void capture_put_bytes(struct capture *capture, const void *bytes, size_t length
 {
     size_t room = sizeof capture->payload - capture->used;
     length = length < CAPTURE_TEXT_MAX ? length : CAPTURE_TEXT_MAX;
-    if (room < length + VARINT_MOST)
+    if (room < length + VARINT_MAX)
         length = 0;
     capture_put(capture, length);
     if (length > 0)

@@ -34,7 +34,15 @@ enum {
     LINE_SIZE = DUMP_NAME_SIZE + 256,
 };
 
-static struct lock lock = {0, LOCK_DUMP};
+static struct lock lock = {.rank = LOCK_DUMP};
+/* What the program is to be told when the lock is given (`dump_style.done`). */
+enum { FINISHED_MAX = 4 };
+struct finished {
+    void (*done)(const char *name);
+    char name[DUMP_NAME_SIZE];
+};
+static BULK struct finished finished[FINISHED_MAX];
+static unsigned finished_count;
 static BULK char buffer[BUFFER_SIZE];
 static BULK char line[LINE_SIZE], reason_text[128];
 BULK char dump_last_name[DUMP_NAME_SIZE];
@@ -81,11 +89,37 @@ bool dump_lock(bool wait)
     return true;
 }
 
+static NOINLINE void unlock_and_tell(void)
+{
+    struct os_signals before = signals;
+    struct finished now[FINISHED_MAX];
+    unsigned count = finished_count;
+    memcpy(now, finished, count * sizeof now[0]);
+    finished_count = 0;
+    lock_give(&lock);
+    os_signals_release(&before);
+    for (unsigned i = 0; i < count; i++)
+        now[i].done(now[i].name);
+}
+
 void dump_unlock(void)
 {
+    if (unlikely(finished_count > 0)) {
+        unlock_and_tell();
+        return;
+    }
     struct os_signals before = signals;
     lock_give(&lock);
     os_signals_release(&before);
+}
+
+static void tell_later(const struct dump_style *style)
+{
+    void (*done)(const char *name) = load_acquire(&style->done); /* mallctl may change it */
+    if (likely(done == NULL) || finished_count == FINISHED_MAX)
+        return;
+    finished[finished_count].done = done;
+    memcpy(finished[finished_count++].name, dump_last_name, sizeof dump_last_name);
 }
 
 /* Why the lock could not be taken. */
@@ -362,6 +396,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
     add_relaxed(&written, 1);
     store_relaxed(&last_error, 0);
     last_ms = os_now_ms();
+    tell_later(style);
     return 0;
 }
 

@@ -21,7 +21,7 @@ enum {
     TRIES = 8,              /* attempts to find a temporary name that is free */
     FOLDER_SIZE = 16 << 10, /* bytes of names read at a time, */
     FOLDER_READS = 64,      /* this often: a huge folder must not delay the program */
-    KEPT_MOST = 1024,       /* files that can be remembered */
+    KEPT_MAX = 1024,        /* files that can be remembered */
     TARGET_SIZE = DUMP_NAME_SIZE,
 };
 
@@ -204,7 +204,7 @@ static unsigned first, count;
 
 static struct kept *kept_at(unsigned i)
 {
-    return &ring[(first + i) % KEPT_MOST];
+    return &ring[(first + i) % KEPT_MAX];
 }
 
 static void keep_drop_oldest(unsigned family)
@@ -218,7 +218,7 @@ static void keep_drop_oldest(unsigned family)
         }
     }
     while (count > 0 && kept_at(0)->removed) {
-        first = (first + 1) % KEPT_MOST;
+        first = (first + 1) % KEPT_MAX;
         count--;
     }
 }
@@ -229,10 +229,10 @@ void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned 
     if (most == 0 && most_bytes == 0)
         return;
     if (ring == NULL)
-        ring = os_map(KEPT_MOST * sizeof *ring);
+        ring = os_map(KEPT_MAX * sizeof *ring);
     if (ring == NULL)
         return;
-    if (count == KEPT_MOST)
+    if (count == KEPT_MAX)
         keep_drop_oldest(kept_at(0)->family);
     struct kept *kept = kept_at(count++);
     kept->family = family;

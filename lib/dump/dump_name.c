@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/config.h"
 #include "base/loaded.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -107,6 +108,15 @@ static void print_time(struct print *text, int64_t wall_s)
     print_padded(text, second % 60, 2);
 }
 
+/* The option dump.time, for names that have no time. */
+static void print_time_asked(struct print *text, const struct dump_moment *moment)
+{
+    if (!config.dump_time)
+        return;
+    print_char(text, '.');
+    print_time(text, moment->wall_s);
+}
+
 /* Two to four digits and a letter. */
 static void print_live(struct print *text, uint64_t bytes)
 {
@@ -146,6 +156,7 @@ static void print_jemalloc(struct print *text, const struct dump_style *style,
                            enum dump_reason reason, const struct dump_moment *moment)
 {
     char letter = reasons[reason].letter;
+    print_time_asked(text, moment);
     print_char(text, '.');
     if (style->pid_namespace)
         print_format(text, "%lu.", dump_name_space());
@@ -162,6 +173,7 @@ static void print_gperftools(struct print *text, const struct dump_style *style,
 {
     if (style->owner != moment->pid)
         print_format(text, "_%d", moment->pid);
+    print_time_asked(text, moment);
     print_char(text, '.');
     print_padded(text, ++counts.gperftools, 4);
     print_text(text, ".heap");

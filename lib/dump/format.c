@@ -18,6 +18,7 @@ static writer *const writers[][FORMAT_COUNT] = {
     [SOURCE_CPU] = {[FORMAT_CAPTURE] = format_capture,
                     [FORMAT_PPROF] = format_pprof_cpu,
                     [FORMAT_GPERFTOOLS] = format_cpu},
+    [SOURCE_GROWTH] = {[FORMAT_GPERFTOOLS] = format_growth},
 };
 
 static const char *const suffixes[FORMAT_COUNT] = {

@@ -24,6 +24,7 @@ enum format_kind {
 enum dump_source {
     SOURCE_HEAP,
     SOURCE_CPU,
+    SOURCE_GROWTH, /* calls that made the heap larger: gperftools' format alone */
 };
 
 struct account; /* lib/alloc/alloc.h */

@@ -12,7 +12,7 @@
 #include "lib/dump/dump.h"
 #include "lib/watch/watch.h"
 
-enum { DEPTH_MOST = 254 }; /* that readers take */
+enum { DEPTH_MAX = 254 }; /* that readers take */
 
 struct writer {
     struct sink *sink;
@@ -35,9 +35,9 @@ static void put(struct writer *writer, const uintptr_t *words, unsigned count)
 
 static void put_row(void *context, const struct cpu_row *row)
 {
-    static BULK uintptr_t words[2 + DEPTH_MOST]; /* one writer at a time; stacks may be small */
+    static BULK uintptr_t words[2 + DEPTH_MAX]; /* one writer at a time; stacks may be small */
     struct writer *writer = context;
-    unsigned depth = stacks_frames(row->stack, words + 2, DEPTH_MOST);
+    unsigned depth = stacks_frames(row->stack, words + 2, DEPTH_MAX);
     uint64_t count = (row->ns + writer->period_ns / 2) / writer->period_ns;
     writer->sums.samples += row->samples;
     if (count == 0)

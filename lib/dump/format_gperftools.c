@@ -9,7 +9,8 @@
  *
  * In use, in brackets allocated in all; one line a stack, those with most bytes in use first. Bytes
  * are as asked for. A sampled profile says `heap_v2/RATE` instead of `heapprofile`, and readers
- * scale it.
+ * scale it. The profile of growth says `growth`: bytes that the heap became larger by, the latest
+ * first.
  */
 #include "lib/dump/format_parts.h"
 
@@ -18,7 +19,7 @@
 
 /* Lines that are sorted at most, 1 million: further ones are written unsorted. Spare: for stacks
  * that are added while the dump is written. */
-enum { BUCKETS_MOST = 1 << 20, BUCKETS_SPARE = 1024 };
+enum { BUCKETS_MAX = 1 << 20, BUCKETS_SPARE = 1024 };
 
 struct bucket {
     uint32_t stack;
@@ -46,6 +47,8 @@ static void write_line(struct writer *writer, const struct line *line);
 static void end_bucket(struct writer *writer);
 static void add_row(void *context, const struct track_row *row);
 static void sort(struct line *lines, size_t count);
+static void count_growth(void *context, const struct growth *growth);
+static void write_growth(void *context, const struct growth *growth);
 
 int format_gperftools(const struct format_options *options, struct sink *sink)
 {
@@ -60,7 +63,7 @@ int format_gperftools(const struct format_options *options, struct sink *sink)
     else
         sink_text(sink, " heapprofile\n");
 
-    writer.most = writer.stacks < BUCKETS_MOST ? writer.stacks + BUCKETS_SPARE : BUCKETS_MOST;
+    writer.most = writer.stacks < BUCKETS_MAX ? writer.stacks + BUCKETS_SPARE : BUCKETS_MAX;
     size_t size = writer.most * sizeof *writer.lines;
     writer.lines = os_map(size);
     writer.most = writer.lines == NULL ? 0 : writer.most;
@@ -75,6 +78,38 @@ int format_gperftools(const struct format_options *options, struct sink *sink)
         os_unmap(writer.lines, size);
     format_libraries(sink);
     return sink->error;
+}
+
+int format_growth(const struct format_options *options, struct sink *sink)
+{
+    struct pair all = {0, 0};
+    (void)options;
+    growth_each(count_growth, &all);
+    sink_text(sink, "heap profile: ");
+    numbers(sink, all, all);
+    sink_text(sink, " growth\n");
+    growth_each(write_growth, sink);
+    format_libraries(sink);
+    return sink->error;
+}
+
+static void count_growth(void *context, const struct growth *growth)
+{
+    struct pair *all = context;
+    all->objects += growth->times;
+    all->bytes += growth->bytes;
+}
+
+static void write_growth(void *context, const struct growth *growth)
+{
+    struct sink *sink = context;
+    struct pair pair = {growth->times, growth->bytes};
+    uintptr_t pcs[GROWTH_DEPTH] = {1};
+    for (uint32_t i = 0; i < growth->depth; i++)
+        pcs[i] = growth->pcs[i] - (i == 0); /* as in `format_frames` */
+    numbers(sink, pair, pair);
+    format_addresses(sink, pcs, growth->depth == 0 ? 1 : growth->depth, 8);
+    sink_text(sink, "\n");
 }
 
 static void count_row(void *context, const struct track_row *row)

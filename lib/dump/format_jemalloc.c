@@ -22,7 +22,7 @@
 #include "base/print.h"
 #include "lib/heap/observer.h"
 
-enum { THREADS_MOST = 1 << 20 }; /* with a line of their own; all further threads share one */
+enum { THREADS_MAX = 1 << 20 }; /* with a line of their own; all further threads share one */
 
 struct sums {
     struct estimate live, allocated;
@@ -52,7 +52,7 @@ int format_jemalloc(const struct format_options *options, struct sink *sink)
 {
     struct writer writer = {.options = options, .sink = sink, .rate = format_rate()};
     uint32_t count = threads_count();
-    writer.most = (count < THREADS_MOST ? count : THREADS_MOST) + 1;
+    writer.most = (count < THREADS_MAX ? count : THREADS_MAX) + 1;
     size_t size = writer.most * (sizeof *writer.threads + 2 * sizeof *writer.touched);
     writer.threads = os_map(size);
     if (writer.threads != NULL) {

@@ -49,9 +49,9 @@ int64_t format_rate(void)
 
 void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
 {
-    static BULK uintptr_t pcs[WALK_MOST]; /* one writer at a time; static, because the stack may
+    static BULK uintptr_t pcs[WALK_MAX]; /* one writer at a time; static, because the stack may
                                              be small */
-    unsigned count = stacks_frames(stack, pcs, WALK_MOST);
+    unsigned count = stacks_frames(stack, pcs, WALK_MAX);
     /* Readers subtract one from every return address but the first, which they take for an address
      * in an allocator's function. Without this adjustment the leaf would be the line after the
      * call. */
@@ -59,6 +59,11 @@ void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
         pcs[count++] = 1;
     else
         pcs[0]--;
+    format_addresses(sink, pcs, count, digits);
+}
+
+void format_addresses(struct sink *sink, const uintptr_t *pcs, unsigned count, unsigned digits)
+{
     for (unsigned i = 0; i < count; i++) {
         char text[3 + 16];
         struct print print;

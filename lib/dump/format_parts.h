@@ -21,6 +21,7 @@ int format_capture(const struct format_options *options, struct sink *sink);
 int format_pprof(const struct format_options *options, struct sink *sink);
 int format_jemalloc(const struct format_options *options, struct sink *sink);
 int format_gperftools(const struct format_options *options, struct sink *sink);
+int format_growth(const struct format_options *options, struct sink *sink);
 int format_cpu(const struct format_options *options, struct sink *sink);
 int format_pprof_cpu(const struct format_options *options, struct sink *sink);
 
@@ -47,6 +48,8 @@ int64_t format_rate(void);
 /* " 0x..." for every frame, with at least `digits` digits. For a stack without frames, an address
  * that readers, which subtract 1, show as 0: they ignore or misread an empty stack. */
 void format_frames(struct sink *sink, uint32_t stack, unsigned digits);
+/* The same of addresses. */
+void format_addresses(struct sink *sink, const uintptr_t *pcs, unsigned count, unsigned digits);
 /* An empty line, MAPPED_LIBRARIES: and the kernel's list. */
 void format_libraries(struct sink *sink);
 

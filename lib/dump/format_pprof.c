@@ -111,7 +111,7 @@ static const struct type {
 
 /* Limits of the memory for a dump: the kernel allows 65,530 mappings by default; 4 million
  * addresses are 64 MiB. */
-enum { MAPPINGS_MOST = 1 << 16, ADDRESSES_MOST = 1 << 22 };
+enum { MAPPINGS_MAX = 1 << 16, ADDRESSES_MAX = 1 << 22 };
 
 /* Locations without an address, each with a function of the same number. */
 enum { LOCATION_NO_STACK = 1, LOCATION_NOT_SAMPLED, LOCATIONS_NAMED };
@@ -141,15 +141,15 @@ struct writer {
     size_t mapping_count;
     /* A hash table of the locations that were sent; NULL: memory is out, and each is sent again. */
     struct address *addresses;
-    size_t address_most, address_count; /* a power of 2 */
+    size_t address_max, address_count; /* a power of 2 */
 };
 
 /* One writer at a time; static, because the stack may be small. */
 static BULK struct {
     char gzip[16384];
     char message[4096];
-    uintptr_t pcs[WALK_MOST];
-    uint64_t ids[WALK_MOST];
+    uintptr_t pcs[WALK_MAX];
+    uint64_t ids[WALK_MAX];
     struct maps maps;
     struct scale scale;
 } scratch;
@@ -223,8 +223,8 @@ static void send_threads(struct writer *writer)
 static void send_mapping(struct writer *writer, const struct map *map, uint64_t id)
 {
     struct proto *message = &writer->message;
-    uint8_t build[MAPS_ID_MOST];
-    char hex[2 * MAPS_ID_MOST];
+    uint8_t build[MAPS_ID_MAX];
+    char hex[2 * MAPS_ID_MAX];
     size_t length = deleted_cut(map->path, strlen(map->path));
     unsigned bytes = maps_build_id(&scratch.maps, map, build);
     for (unsigned i = 0; i < 2 * bytes; i++)
@@ -242,7 +242,7 @@ static void send_mapping(struct writer *writer, const struct map *map, uint64_t 
 /* Inserts by address, because the loader's list is not sorted. */
 static void keep_mapping(struct writer *writer, struct mapping mapping)
 {
-    if (writer->mappings == NULL || writer->mapping_count == MAPPINGS_MOST)
+    if (writer->mappings == NULL || writer->mapping_count == MAPPINGS_MAX)
         return;
     size_t at = writer->mapping_count++;
     for (; at > 0 && writer->mappings[at - 1].start > mapping.start; at--)
@@ -254,7 +254,7 @@ static void keep_mapping(struct writer *writer, struct mapping mapping)
 static void send_mappings(struct writer *writer, bool program, uint64_t *last)
 {
     uint64_t entry = getauxval(AT_ENTRY);
-    uint8_t build[MAPS_ID_MOST];
+    uint8_t build[MAPS_ID_MAX];
     struct map map;
     if (!maps_open(&scratch.maps))
         return;
@@ -292,13 +292,13 @@ static struct address *find(struct writer *writer, uintptr_t pc)
 {
     if (writer->addresses == NULL || pc == 0)
         return NULL;
-    size_t mask = writer->address_most - 1;
+    size_t mask = writer->address_max - 1;
     for (size_t at = (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 20;; at++) {
         struct address *address = &writer->addresses[at & mask];
         if (address->pc == pc)
             return address;
         if (address->pc == 0)
-            return writer->address_count < writer->address_most / 4 * 3 ? address : NULL;
+            return writer->address_count < writer->address_max / 4 * 3 ? address : NULL;
     }
 }
 
@@ -326,7 +326,7 @@ static uint64_t location_named(struct writer *writer, unsigned id)
 {
     struct proto *message = &writer->message;
     if (!writer->sent[id]) {
-        uint8_t bytes[2 * VARINT_MOST];
+        uint8_t bytes[2 * VARINT_MAX];
         struct proto line;
         writer->sent[id] = true;
         proto_number(message, FUNCTION_ID, id);
@@ -345,7 +345,7 @@ static uint64_t location_named(struct writer *writer, unsigned id)
 static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t number,
                   unsigned unit)
 {
-    uint8_t bytes[4 * 2 * VARINT_MOST];
+    uint8_t bytes[4 * 2 * VARINT_MAX];
     struct proto inner;
     proto_start(&inner, bytes, sizeof bytes);
     proto_number(&inner, LABEL_KEY, key);
@@ -386,7 +386,7 @@ static void send_rest(struct writer *writer)
 
 static void put_stack(struct writer *writer, uint32_t stack)
 {
-    unsigned count = stacks_frames(stack, scratch.pcs, WALK_MOST);
+    unsigned count = stacks_frames(stack, scratch.pcs, WALK_MAX);
     for (unsigned i = 0; i < count; i++)
         scratch.ids[i] = location_of(writer, scratch.pcs[i]);
     if (count == 0)
@@ -495,13 +495,13 @@ static int write_all(void (*send)(struct writer *, const struct format_options *
 {
     struct gzip gzip;
     struct writer writer = {
-        .sink = &gzip.sink, .locations = LOCATIONS_NAMED - 1, .address_most = 1024};
+        .sink = &gzip.sink, .locations = LOCATIONS_NAMED - 1, .address_max = 1024};
     gzip_start(&gzip, sink, scratch.gzip, sizeof scratch.gzip);
     proto_start(&writer.message, scratch.message, sizeof scratch.message);
-    while (writer.address_most / 2 < stacks_count() && writer.address_most < ADDRESSES_MOST)
-        writer.address_most *= 2;
-    size_t mappings_size = MAPPINGS_MOST * sizeof *writer.mappings;
-    size_t addresses_size = writer.address_most * sizeof *writer.addresses;
+    while (writer.address_max / 2 < stacks_count() && writer.address_max < ADDRESSES_MAX)
+        writer.address_max *= 2;
+    size_t mappings_size = MAPPINGS_MAX * sizeof *writer.mappings;
+    size_t addresses_size = writer.address_max * sizeof *writer.addresses;
     writer.mappings = os_map(mappings_size);
     writer.addresses = os_map(addresses_size);
     size_t threads_size = (threads + 1) * sizeof *writer.threads;

@@ -25,8 +25,7 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { MODE = 0600, NAMES_MOST = 100, BUFFER_SIZE = 4 << 10, LOOK_MS = 50 };
-enum { VISIT_MS = 16 }; /* a thread that allocates seldom brings its counts up to date */
+enum { MODE = 0600, NAMES_MAX = 100, BUFFER_SIZE = 4 << 10, LOOK_MS = 50 };
 enum { CHILD_MS = 20 }; /* until then most children start another program */
 
 static BULK struct capture records;
@@ -88,7 +87,9 @@ static uint64_t start_ticks(void)
 static int create(void)
 {
     int got = -EEXIST;
-    for (unsigned i = child ? 1 : 0; i < NAMES_MOST && got == -EEXIST; i++) {
+    if (kept) /* the user may be another one than that of the parent */
+        kept_name(asked, sizeof asked);
+    for (unsigned i = child && !kept ? 1 : 0; i < NAMES_MAX && got == -EEXIST; i++) {
         struct print text;
         print_start(&text, name, sizeof name);
         print_text(&text, asked);
@@ -140,7 +141,6 @@ static int log_write(void *context, const void *bytes, size_t length)
 static int fill(void)
 {
     mirror_show();
-    bins_visit_within(VISIT_MS);
     head_fill();
     counts_copy();
     sink_to_function(&sink, log_write, NULL, buffer, sizeof buffer);
@@ -148,6 +148,7 @@ static int fill(void)
     int error = capture_log_maps(&records);
     track_copy();
     cpu_copy();
+    waits_copy();
     heap_interrupt(NULL); /* clocks that were set before may run for long */
     __atomic_fetch_or(&mirror_head()->state, RECORDER_READY, __ATOMIC_RELEASE);
     return error;
@@ -194,7 +195,7 @@ void recorder_file_keep(void)
 {
     if (asked[0] != '\0' || !config.recorder_end || os_secure())
         return;
-    kept_name(asked, sizeof asked);
+    asked[0] = '/'; /* `create` completes it */
     kept_sweep();
     kept = true;
     if (begin() == 0)
@@ -258,8 +259,10 @@ void recorder_file_mark(const char *mark, const struct account_sum *total)
 
 void recorder_file_capture(const char *path)
 {
-    if (mirror_on())
-        path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
+    if (!mirror_on())
+        return;
+    store_relaxed(&mirror_head()->last_ms, os_now_ms()); /* not before the capture began */
+    path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
 }
 
 void recorder_file_told(unsigned which, const struct dump_style *style, const char *path)
@@ -312,5 +315,6 @@ void recorder_file_forked(void)
     let_go();
     child = true;
     store_relaxed(&mirror_due_ms, os_now_ms() + CHILD_MS);
+    store_relaxed(&mirror_missed, 0);
     store_relaxed(&mirror_wanted, true);
 }

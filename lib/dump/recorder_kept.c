@@ -19,7 +19,7 @@
 
 /* Of killed programs, and how many names are looked at: many more mean that another program uses
  * such names. */
-enum { KEPT_MOST = 8, LOOKS_MAX = 256, BATCH_SIZE = 4096, NAME_SIZE = 320 };
+enum { KEPT_MAX = 8, LOOKS_MAX = 256, BATCH_SIZE = 4096, NAME_SIZE = 320 };
 
 /* What the head of a file begins with. */
 struct head {
@@ -61,7 +61,7 @@ void kept_sweep(void)
         ;
 }
 
-/* Removes the oldest file of a killed program, if there are KEPT_MOST of them or more. */
+/* Removes the oldest file of a killed program, if there are KEPT_MAX of them or more. */
 static bool oldest_remove(void)
 {
     static BULK _Alignas(struct os_folder_entry) char batch[BATCH_SIZE]; /* stacks may be small */
@@ -92,9 +92,9 @@ static bool oldest_remove(void)
         }
     if (fd >= 0)
         os_close(fd);
-    if (left >= KEPT_MOST)
+    if (left >= KEPT_MAX)
         os_unlink(oldest);
-    return left >= KEPT_MOST;
+    return left >= KEPT_MAX;
 }
 
 /* Whether it is a killed program's, of this user, and when that began. */

@@ -49,7 +49,9 @@ struct dump_style {
                                       id */
     bool aborts;                   /* a dump that was not asked for by a call, and fails, ends the
                                       program: jemalloc's option abort */
-    bool announce;                 /* "Dumping heap profile to FILE (REASON)" on standard error */
+    /* A function of the program's that gets the name of each file, or NULL. No lock is held. */
+    void (*done)(const char *name);
+    bool announce; /* "Dumping heap profile to FILE (REASON)" on standard error */
 };
 
 #endif

@@ -25,7 +25,7 @@ struct list {
     uint32_t first, last;
 };
 
-struct lock cells_lock = {0, LOCK_GUARD};
+struct lock cells_lock = {.rank = LOCK_GUARD};
 
 static struct cells_limits limits;
 static uintptr_t region;

@@ -7,7 +7,7 @@
 
 enum { ENTRIES = 1 << 16 };
 
-struct lock debug_queue_lock = {0, LOCK_GUARD};
+struct lock debug_queue_lock = {.rank = LOCK_GUARD};
 
 static struct debug_entry *ring;
 static uint64_t first, end; /* counted from the start of the process */

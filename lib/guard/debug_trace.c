@@ -7,20 +7,25 @@
 
 #include "base/message.h"
 #include "base/os.h"
+#include "base/os_socket.h"
 #include "base/print.h"
 #include "lib/watch/watch.h"
 
 enum { FRAMES = 16, LINE = 512 };
 
 static const char *file; /* NULL: none */
+static struct os_file_id id;
+
+static int file_open(const char *path);
 
 void debug_trace_start(const char *path)
 {
     char buffer[2 * LINE];
     struct print text;
     print_start(&text, buffer, sizeof buffer);
-    int fd = os_open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    int fd = file_open(path);
     file = fd >= 0 ? path : NULL;
+    id = os_file_id(fd);
     if (file == NULL) {
         print_format(&text, "Can't open %s.  Logging disabled.\n", path);
         message_flush(&text);
@@ -33,6 +38,28 @@ void debug_trace_start(const char *path)
     os_close(fd);
 }
 
+/* The usual name is in /tmp, where any user may have put a link, a file or a pipe before: it is
+ * made, or it is this user's own or root's. */
+static int file_open(const char *path)
+{
+    enum { OPEN = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, MODE = 0600, ROOT = 0 };
+    struct os_ids ids;
+    uint32_t owner;
+    int fd = os_open(path, OPEN | O_CREAT | O_EXCL, MODE);
+    if (fd >= 0)
+        return fd;
+    fd = os_open(path, OPEN, 0);
+    if (fd < 0)
+        return fd;
+    os_ids(&ids);
+    if (!os_file_owner(fd, &owner) || (owner != ids.user[1] && owner != ROOT)) {
+        os_close(fd);
+        return -1;
+    }
+    os_file_empty(fd);
+    return fd;
+}
+
 void debug_trace(const char *call, size_t size, const void *p, const struct cell_event *event)
 {
     uintptr_t pcs[FRAMES];
@@ -40,9 +67,12 @@ void debug_trace(const char *call, size_t size, const void *p, const struct cell
     struct print line;
     if (file == NULL)
         return;
-    int fd = os_open(file, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
-    if (fd < 0)
+    int fd = os_open(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (!os_file_is(fd, id)) {
+        if (fd >= 0)
+            os_close(fd);
         return;
+    }
     unsigned count = stacks_frames(event->stack, pcs, FRAMES);
     print_start(&line, buffer, sizeof buffer);
     print_format(&line, "%s\t%zu\t%p\t%u", call, size, p, event->thread);

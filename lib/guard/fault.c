@@ -17,7 +17,7 @@
 #include "lib/watch/watch.h"
 
 static bool installed;
-static struct lock program_lock = {0, LOCK_GUARD};
+static struct lock program_lock = {.rank = LOCK_GUARD};
 static struct sigaction program;        /* what the program has set; at first what there was */
 static uintptr_t last_pc, last_address; /* of the last report: a handler may let it happen again */
 

@@ -52,7 +52,7 @@ struct stack {
 struct module {
     uint64_t start, end, offset;
     uint32_t path; /* in `names` */
-    uint8_t id[MAPS_ID_MOST], id_length;
+    uint8_t id[MAPS_ID_MAX], id_length;
 };
 
 static uint32_t turn;
@@ -170,7 +170,7 @@ static void modules_gather(void)
     if (confined(CONFINE_OPEN) || !maps_open(&maps))
         return;
     while (maps_next(&maps, &map)) {
-        uint8_t id[MAPS_ID_MOST];
+        uint8_t id[MAPS_ID_MAX];
         unsigned length = maps_build_id(&maps, &map, id);
         size_t path = strlen(map.path) + 1;
         if (!map.executable || modules_count == MODULES || names_used + path > NAMES ||
@@ -295,8 +295,14 @@ static void tell(const struct guard_report *report)
     if (!debug_headline(&out, report))
         headline(&out, report);
     size_t words = print_length(&out) - from;
+    static char line[512];
+    struct print first;
+    print_start(&first, line, sizeof line);
+    print_bytes(&first, text + from, words);
+    int error = file_write(report, print_string(&first));
+    bool elsewhere = !config.guard_stacks && error == 0 && file_name[0] != '\0';
     print_char(&out, '\n');
-    for (unsigned i = 0; i < STACKS; i++)
+    for (unsigned i = 0; i < STACKS && !elsewhere; i++)
         if (stacks[i].known)
             stack_print(&out, &stacks[i]);
     picture_print(&out, report);
@@ -304,18 +310,13 @@ static void tell(const struct guard_report *report)
         neighbour_print(&out, "before", cells_before(report->cell));
         neighbour_print(&out, "behind", cells_after(report->cell));
     }
-    static char line[512];
-    struct print first;
-    print_start(&first, line, sizeof line);
-    print_bytes(&first, text + from, words);
-    int error = file_write(report, print_string(&first));
     if (error != 0)
         print_format(&out, "  no report file: %s (error %d); guard.file:PATH puts it elsewhere\n",
                      error == ENOSPC  ? "the disk is full"
                      : error == EFBIG ? "the limit on the size of files"
                                       : "it can't be made here",
                      error);
-    else if (file_name[0] != '\0')
+    else if (file_name[0] != '\0' && !elsewhere)
         print_format(&out, "  names and lines: memoir guard %s\n", file_name);
     store_relaxed(&confine_denied, load_relaxed(&confine_denied) & ~(uint32_t)CONFINE_MESSAGES);
     message_flush(&out);

@@ -41,8 +41,8 @@ void block_end(const struct record *record, const struct caller *caller,
 
 void block_write_stack(struct sink *sink, uint32_t stack)
 {
-    uintptr_t pcs[WALK_MOST];
-    unsigned depth = stack == STACK_NONE ? 0 : stacks_frames(stack, pcs, WALK_MOST);
+    uintptr_t pcs[WALK_MAX];
+    unsigned depth = stack == STACK_NONE ? 0 : stacks_frames(stack, pcs, WALK_MAX);
     sink_text(sink, "[");
     for (unsigned frame = 0; frame < depth; frame++)
         sink_format(sink, "%s\"0x%lx\"", frame == 0 ? "" : ",", (unsigned long)pcs[frame]);

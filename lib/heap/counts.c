@@ -9,12 +9,20 @@ _Static_assert((int)MARK_COUNT <= (int)RECORDER_MARKS, "bins of the recorder fil
 
 /* What is kept with a heap. */
 struct counted {
-    uint32_t file;                /* for which this was made */
-    struct recorder_heap *row;    /* NULL: the file has no memory for it */
-    struct recorder_heap before;  /* added to what the heap says */
-    uint32_t visited[MARK_COUNT]; /* mallocs from each bin at the last visit, */
-    uint32_t mean[MARK_COUNT];    /* a mean of how many there were between two, */
-    uint32_t parts[MARK_COUNT];   /* and how many may follow until the next one */
+    uint32_t file;               /* for which this was made */
+    struct recorder_heap *row;   /* NULL: the file has no memory for it */
+    struct recorder_heap before; /* added to what the heap says */
+    /* By bin: mallocs that may pass until its counts are copied; blocks in it when they were. */
+    uint32_t parts[MARK_COUNT];
+    uint16_t held[MARK_COUNT];
+    /* At the last sharing: mallocs, and a mean of how many there are between two. */
+    uint32_t shared[MARK_COUNT], mean[MARK_COUNT];
+    uint64_t stocked[2];       /* which bins there were then, */
+    uint64_t shorter[2];       /* which of them come by more often than for this, */
+    uint32_t part;             /* and `heap->part` */
+    uint32_t total, total_max; /* sum of `parts`: then, and what it may be now */
+    uint32_t visits;           /* until the next sharing */
+    uint32_t visited_ms;
 };
 
 static uint32_t files; /* that were made in this process and those it was forked from */
@@ -72,14 +80,17 @@ INLINE struct counted *counted_of(struct heap *heap)
     return likely(counted != NULL && counted->row != NULL) ? counted : NULL;
 }
 
-/* Returns the heap's mallocs from the bin. */
-INLINE uint64_t bin_copy(const struct heap *heap, const struct counted *counted, unsigned mark)
+INLINE void count_copy(const struct counted *counted, unsigned mark, struct recorder_count now)
 {
-    struct recorder_count now = bin_of(heap, mark), before = counted->before.marks[mark];
+    struct recorder_count before = counted->before.marks[mark];
     struct recorder_count *to = &counted->row->marks[mark];
     store_relaxed(&to->frees, before.frees + now.frees);
     store_release(&to->allocs, before.allocs + now.allocs);
-    return now.allocs;
+}
+
+INLINE void bin_copy(const struct heap *heap, const struct counted *counted, unsigned mark)
+{
+    count_copy(counted, mark, bin_of(heap, mark));
 }
 
 static void bins_copy(const struct heap *heap, const struct counted *counted)
@@ -114,58 +125,119 @@ void counts_all_slow(struct heap *heap)
         bins_copy(heap, counted);
 }
 
-/* Together the clocks of all bins run for `heap->part` mallocs: a quarter of them is shared evenly,
- * the rest by use, so that they run out at about the same time. */
-static void parts_share(struct heap *heap, struct counted *counted, uint64_t total, uint32_t bins)
+/* A thread that makes few calls comes by about every VISIT_MS. */
+enum { VISIT_MS = 16 };
+static void total_pace(const struct heap *heap, struct counted *counted)
 {
-    enum { EVEN = 4 };
-    uint32_t even = heap->part / (EVEN * (bins + 1)) + 1;
-    uint64_t rest = heap->part > even * bins ? heap->part - even * bins : 0;
-    uint64_t share = (rest << 32) / (total + 1);
-    bool hidden = heap_hide(heap);
+    uint32_t total = counted->total_max;
+    bool slow = heap->came_ms - counted->visited_ms > VISIT_MS;
+    counted->visited_ms = heap->came_ms;
+    total = slow ? total / 4 + 1 : total * 2;
+    counted->total_max = total < COUNTS_UNSEEN_MAX ? total : COUNTS_UNSEEN_MAX;
+}
+
+/* Copies the counts of all bins that were used since the last visit, and sets their clocks to their
+ * parts again. About how many mallocs there were. Some 30 instructions a used bin. */
+static uint32_t bins_visit(struct heap *heap, struct counted *counted)
+{
+    uint32_t mallocs = 0;
     for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
         for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1) {
             unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
-            counted->parts[mark] = even + (uint32_t)(counted->mean[mark] * share >> 32);
-            heap_set_part(heap, mark, counted->parts[mark]);
+            uint32_t left = (uint32_t)heap->clock[mark], part = counted->parts[mark];
+            uint32_t held = (uint32_t)slot_place(heap->top[mark]);
+            if (left == part && held == counted->held[mark])
+                continue;
+            counted->held[mark] = (uint16_t)held;
+            if (unlikely((int32_t)left < 0)) { /* its wait is over */
+                bin_copy(heap, counted, mark);
+                continue;
+            }
+            struct stock *stock = (struct stock *)heap->slots[mark] - 1;
+            uint64_t now = stock->drawn - left;
+            count_copy(counted, mark,
+                       (struct recorder_count){now, now + held - (uint64_t)stock->taken});
+            heap_set_part(heap, mark, stock, left, part);
+            mallocs += part - left;
         }
+    return mallocs;
+}
+
+/* Together the clocks of all bins run for `total_max` mallocs: a quarter of them is shared evenly,
+ * the rest by use, so that they run out at about the same time. */
+static void parts_share(const struct heap *heap, struct counted *counted)
+{
+    enum { EVEN = 4, MEAN_SHIFT = 1, USED_MAX = 1 << 16 };
+    uint32_t bins = 0;
+    uint64_t sum = 0;
+    counted->total = counted->total_max;
+    counted->part = heap->part;
+    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++) {
+        counted->stocked[word] = heap->stocked[word];
+        counted->shorter[word] = 0;
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1, bins++) {
+            unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+            uint32_t mallocs = (uint32_t)bin_of(heap, mark).allocs, mean = counted->mean[mark];
+            uint32_t used = mallocs - counted->shared[mark];
+            used = used < USED_MAX ? used : USED_MAX;
+            counted->shared[mark] = mallocs;
+            sum += counted->mean[mark] = mean - (mean >> MEAN_SHIFT) + used;
+        }
+    }
+    uint32_t even = counted->total / (EVEN * (bins + 1)) + 1;
+    uint64_t rest = counted->total > even * bins ? counted->total - even * bins : 0;
+    uint64_t share = (rest << 32) / (sum + 1);
+    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1) {
+            unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+            uint32_t part = even + (uint32_t)(counted->mean[mark] * share >> 32);
+            counted->parts[mark] = heap_part_max(heap, mark, part);
+            counted->shorter[word] |= counted->parts[mark] < part ? bits & -bits : 0;
+        }
+}
+
+/* Shares change slowly: they are made anew now and then, where visits are too frequent, and where
+ * they rest on what is no longer true. */
+void counts_visit_slow(struct heap *heap)
+{
+    enum { VISITS = 16, SOON = 4 };
+    struct counted *counted = counted_of(heap);
+    if (counted == NULL)
+        return;
+    if (heap->watched) {
+        bins_copy(heap, counted);
+        return;
+    }
+    bool hidden = heap_hide(heap);
+    total_pace(heap, counted);
+    if (counted->visits-- == 0 || counted->total != counted->total_max ||
+        counted->part != heap->part || counted->stocked[0] != heap->stocked[0] ||
+        counted->stocked[1] != heap->stocked[1]) {
+        parts_share(heap, counted);
+        counted->visits = VISITS;
+    }
+    if (bins_visit(heap, counted) < counted->total / SOON && counted->visits > SOON)
+        counted->visits = SOON;
     if (hidden)
         heap_show(heap);
 }
 
-void counts_visit_slow(struct heap *heap)
-{
-    enum { MEAN_SHIFT = 4 };
-    struct counted *counted = counted_of(heap);
-    uint64_t total = 0;
-    uint32_t bins = 0;
-    if (counted == NULL)
-        return;
-    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
-        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1, bins++) {
-            unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
-            uint32_t mallocs = (uint32_t)bin_copy(heap, counted, mark);
-            uint32_t used = mallocs - counted->visited[mark], mean = counted->mean[mark];
-            used = used < COUNTS_UNSEEN_MAX ? used : COUNTS_UNSEEN_MAX;
-            counted->visited[mark] = mallocs;
-            total += counted->mean[mark] = mean - (mean >> MEAN_SHIFT) + (used << MEAN_SHIFT);
-        }
-    if (!heap->watched)
-        parts_share(heap, counted, total, bins);
-}
-
-void counts_sample_slow(struct heap *heap, unsigned mark)
+void counts_ring_slow(struct heap *heap, unsigned mark, bool alone)
 {
     struct counted *counted = counted_of(heap);
     if (counted == NULL)
         return;
-    uint32_t used = (uint32_t)bin_of(heap, mark).allocs - counted->visited[mark];
-    if (used >= counted->parts[mark]) {
+    alone |= (counted->shorter[mark / 64] >> mark % 64 & 1) != 0;
+    if (!alone || counted->parts[mark] == 0 || counted->part != heap->part ||
+        heap->came_ms - counted->visited_ms > VISIT_MS) {
         counts_visit_slow(heap);
         return;
     }
     bool hidden = heap_hide(heap);
-    heap_set_part(heap, mark, counted->parts[mark] - used);
+    bin_copy(heap, counted, mark);
+    if (heap->clock[mark] >= 0)
+        heap_set_part(heap, mark, heap_stock(heap, mark), (uint32_t)heap->clock[mark],
+                      counted->parts[mark]);
     if (hidden)
         heap_show(heap);
 }

@@ -3,10 +3,11 @@
  * What heaps counted, in the recorder file (lib/watch/mirror.h): one row a heap, and one for all
  * that goes past the heaps. The hot path counts nothing (lib/alloc/account.h), so a row is brought
  * up to date by the slow calls of its thread: for the bin that each is about, and for all bins when
- * the clock of one runs out or one spills. While there is a file the clocks of all bins together
- * run for 1,024 mallocs. So a row lacks at most that many mallocs, their frees, and the blocks that
- * bins have taken back since: no more than they hold. While every block is recorded the sites tell
- * more, and rows are looked at once in 1,024 calls.
+ * the clock of one runs out or one spills. While there is a file 1,024 mallocs are shared among the
+ * bins by use, and the clock of a bin runs no longer than its part after its counts were copied. So
+ * a row lacks at most that many mallocs, their frees, and the blocks that bins have taken back
+ * since: no more than they hold. While every block is recorded the sites tell more, and rows are
+ * looked at once in 1,024 calls.
  *
  * Rows hold sums since the file was made, or since the start of the process; they never fall when a
  * heap's own numbers begin anew.
@@ -54,8 +55,8 @@ INLINE void counts_all(struct heap *heap)
 /* Mallocs of a thread that its row may lack. */
 enum { COUNTS_UNSEEN_MAX = 1024 };
 
-/* All bins, where the clock of one has run out or all were set; then no more than that many mallocs
- * pass until the next visit, whichever bins they come from. */
+/* All bins, when all clocks were set; then no more than that many mallocs pass until the next
+ * visit, whichever bins they come from. */
 void counts_visit_slow(struct heap *heap);
 INLINE void counts_visit(struct heap *heap)
 {
@@ -63,12 +64,13 @@ INLINE void counts_visit(struct heap *heap)
         counts_visit_slow(heap);
 }
 
-/* The clock of the bin ended in a sample and was set: the next visit is no later for that. */
-void counts_sample_slow(struct heap *heap, unsigned mark);
-INLINE void counts_sample(struct heap *heap, unsigned mark)
+/* The clock of the bin has run out and was set: all bins, or, with `alone`, if need be. A bin whose
+ * clock ends in samples or is short for other reasons takes the others along now and then. */
+void counts_ring_slow(struct heap *heap, unsigned mark, bool alone);
+INLINE void counts_ring(struct heap *heap, unsigned mark, bool alone)
 {
     if (unlikely(load_relaxed(&mirror_base) != NULL))
-        counts_sample_slow(heap, mark);
+        counts_ring_slow(heap, mark, alone);
 }
 
 /* A thread has got the heap: its row goes on from where it is. */

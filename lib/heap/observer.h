@@ -2,7 +2,8 @@
 /*
  * The door of lib/heap, the heap observer: which blocks are recorded (sampler.h), what is
  * remembered about them by site and thread (track.h, threads.h), one by one (block.h and its
- * users), and about the heap as a whole (totals.h, series.h, scale.h). counts.h keeps
+ * users), and about the heap as a whole (totals.h, series.h, scale.h,
+ * growth.h). counts.h keeps
  * the allocator's part of the recorder file up to date.
  *
  * lib/api decides that a block is observed and calls track_begin and track_end; nothing here is
@@ -13,6 +14,7 @@
 
 #include "lib/heap/block_log.h"
 #include "lib/heap/counts.h"
+#include "lib/heap/growth.h"
 #include "lib/heap/pace.h"
 #include "lib/heap/pins.h"
 #include "lib/heap/places.h"

@@ -16,8 +16,8 @@
 #include "lib/heap/track.h"
 
 enum {
-    SAMPLES_MOST = 1 << 16, /* of more samples, one in two, three, ... is looked at */
-    MATES = 8,              /* neighbours on either side that are compared */
+    SAMPLES_MAX = 1 << 16, /* of more samples, one in two, three, ... is looked at */
+    MATES = 8,             /* neighbours on either side that are compared */
     REACHED_STEP = SPAN_BLOCKS_MAX / 64,
 };
 
@@ -54,9 +54,9 @@ bool pins_take(struct pins *pins)
     struct taking taking = {.pins = pins};
     *pins = (struct pins){.sites = table_count(&sites_table)};
     track_seen(&seen);
-    taking.stride = (uint32_t)(seen.live / SAMPLES_MOST) + 1;
+    taking.stride = (uint32_t)(seen.live / SAMPLES_MAX) + 1;
     pins->sums = os_map((size_t)(pins->sites + 1) * sizeof *pins->sums);
-    taking.samples = os_map(SAMPLES_MOST * sizeof *taking.samples);
+    taking.samples = os_map(SAMPLES_MAX * sizeof *taking.samples);
     if (pins->sums != NULL && taking.samples != NULL) {
         uint32_t ids = span_count();
         for (uint32_t id = 1; id < ids; id++)
@@ -67,7 +67,7 @@ bool pins_take(struct pins *pins)
         pins_free(pins);
     }
     if (taking.samples != NULL)
-        os_unmap(taking.samples, SAMPLES_MOST * sizeof *taking.samples);
+        os_unmap(taking.samples, SAMPLES_MAX * sizeof *taking.samples);
     return pins->sums != NULL;
 }
 
@@ -194,15 +194,15 @@ static void sample_place(struct taking *taking, struct sample *sample, const voi
     }
     /* That span ended with the last of its blocks: this one alone would have kept it. Where another
      * one of the class is in its place, its blocks would lie beside this one. */
-    sample->slots = (uint16_t)sizes_blocks(c, c->units_most);
+    sample->slots = (uint16_t)sizes_blocks(c, c->units_max);
     sample->live = 0;
-    sample->bytes = (float)((size_t)c->units_most << UNIT_SHIFT);
+    sample->bytes = (float)((size_t)c->units_max << UNIT_SHIFT);
 }
 
 static void sample_take(struct taking *taking, uint32_t site, unsigned class, const void *block,
                         const struct record *record)
 {
-    if (taking->passed++ % taking->stride != 0 || taking->count == SAMPLES_MOST)
+    if (taking->passed++ % taking->stride != 0 || taking->count == SAMPLES_MAX)
         return;
     struct sample *sample = &taking->samples[taking->count++];
     *sample = (struct sample){

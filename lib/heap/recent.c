@@ -38,7 +38,7 @@ struct ring {
     uint64_t *chains; /* numbers of rows */
 };
 
-static struct lock lock = {0, LOCK_RECENT};
+static struct lock lock = {.rank = LOCK_RECENT};
 static struct ring *ring; /* NULL: off */
 static int64_t max;
 
@@ -59,7 +59,7 @@ int recent_set_max(int64_t blocks)
 {
     struct ring *made = NULL;
     if (blocks != 0) {
-        made = ring_make(blocks < 0 || blocks > RECENT_MOST ? RECENT_MOST : (uint32_t)blocks);
+        made = ring_make(blocks < 0 || blocks > RECENT_MAX ? RECENT_MAX : (uint32_t)blocks);
         if (made == NULL)
             return ENOMEM;
     }

@@ -13,9 +13,9 @@
 #include "lib/heap/block.h"
 
 /* The largest number of blocks that are kept: with their rows 22 MiB. */
-enum { RECENT_MOST = 1 << 18 };
+enum { RECENT_MAX = 1 << 18 };
 
-/* How many blocks to keep. -1: RECENT_MOST; 0: off. A change keeps the youngest. 0 or an errno
+/* How many blocks to keep. -1: RECENT_MAX; 0: off. A change keeps the youngest. 0 or an errno
  * value. */
 int64_t recent_max(void);
 int recent_set_max(int64_t blocks);

@@ -6,9 +6,9 @@
 #include "lib/alloc/alloc.h"
 #include "lib/heap/threads.h"
 
-enum { IDLE_MOST = 16 }; /* recorders are 8 KiB: the idle ones stay below 128 KiB */
+enum { IDLE_MAX = 16 }; /* recorders are 8 KiB: the idle ones stay below 128 KiB */
 
-static struct recorder *idle[IDLE_MOST];
+static struct recorder *idle[IDLE_MAX];
 static uint32_t made;
 static uint32_t names;
 static __thread struct recorder *mine; /* kept, or borrowed for this call */
@@ -32,7 +32,7 @@ static struct recorder *idle_take(unsigned place)
 static struct recorder *idle_any(void)
 {
     struct recorder *recorder = NULL;
-    for (unsigned i = 0; i < IDLE_MOST && recorder == NULL; i++)
+    for (unsigned i = 0; i < IDLE_MAX && recorder == NULL; i++)
         recorder = idle_take(i);
     return recorder;
 }
@@ -50,8 +50,8 @@ static struct recorder *recorder_make(void)
 static struct recorder *recorder_find(void)
 {
     struct recorder *recorder = NULL;
-    if (name != 0 && (recorder = idle_take(name % IDLE_MOST)) == NULL &&
-        load_relaxed(&made) < IDLE_MOST)
+    if (name != 0 && (recorder = idle_take(name % IDLE_MAX)) == NULL &&
+        load_relaxed(&made) < IDLE_MAX)
         recorder = recorder_make();
     if (recorder == NULL)
         recorder = idle_any();
@@ -88,8 +88,8 @@ struct recorder *recorder_take(void)
 
 void recorder_put_back(struct recorder *recorder)
 {
-    for (unsigned i = 0; i < IDLE_MOST; i++) {
-        struct recorder *none = NULL, **place = &idle[(recorder->owner + i) % IDLE_MOST];
+    for (unsigned i = 0; i < IDLE_MAX; i++) {
+        struct recorder *none = NULL, **place = &idle[(recorder->owner + i) % IDLE_MAX];
         if (load_relaxed(place) == NULL &&
             __atomic_compare_exchange_n(place, &none, recorder, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/heap/series.h. */
+/*
+ * See lib/heap/series.h. One thread at a time adds a point; a reader copies them all. What of the
+ * process is in memory is read from the kernel's files, without stdio.
+ */
 #include "lib/heap/series.h"
 
 #include <fcntl.h>
@@ -13,7 +16,7 @@
 
 enum { INTERVAL_FIRST_MS = 10 }; /* so that 1,024 points cover the first 10 seconds */
 
-static BULK_FIRST struct series_point points[SERIES_MOST];
+static BULK_FIRST struct series_point points[SERIES_MAX];
 static unsigned count;
 static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
 static uint32_t busy; /* 1 while a thread adds a point */
@@ -46,29 +49,37 @@ static uint64_t resident_bytes(void)
     return pages * os_page_size();
 }
 
-uint64_t series_resident_peak(void)
+/* The number of KiB in the line that begins with `name`; 0 if there is none. */
+static uint64_t bytes_of(const char *text, size_t length, const char *name)
 {
-    static const char name[] = "VmHWM:";
-    char text[2048]; /* the line is among the first twenty of the file */
-    int fd = os_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return 0;
-    ssize_t got = os_read(fd, text, sizeof text), at = 0, fits = 0;
-    os_close(fd);
-    while (at < got && name[fits] != '\0') {
+    size_t at = 0, fits = 0;
+    while (at < length && name[fits] != '\0') {
         fits = text[at] == name[fits] ? fits + 1 : 0;
         at++;
     }
-    while (at < got && (text[at] == ' ' || text[at] == '\t'))
+    while (at < length && (text[at] == ' ' || text[at] == '\t'))
         at++;
     uint64_t kib = 0;
-    for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
+    for (; at < length && text[at] >= '0' && text[at] <= '9'; at++)
         kib = kib * 10 + (uint64_t)(text[at] - '0');
     return kib * 1024;
 }
 
+void series_memory_now(struct series_memory *now)
+{
+    char text[2048]; /* the lines are among the first thirty of the file */
+    int fd = os_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    ssize_t got = fd < 0 ? 0 : os_read(fd, text, sizeof text);
+    size_t length = got < 0 ? 0 : (size_t)got;
+    if (fd >= 0)
+        os_close(fd);
+    *now = (struct series_memory){
+        bytes_of(text, length, "VmHWM:"), bytes_of(text, length, "RssAnon:"),
+        bytes_of(text, length, "RssFile:"), bytes_of(text, length, "RssShmem:")};
+}
+
 _Static_assert(sizeof(struct series_point) == sizeof(struct recorder_point) &&
-                   (int)SERIES_MOST == (int)RECORDER_POINTS,
+                   (int)SERIES_MAX == (int)RECORDER_POINTS,
                "a point of the recorder file is one of these");
 
 /* One point into the recorder file, or all of them into its other half. */
@@ -100,7 +111,7 @@ void series_add(const struct series_point *point)
 {
     if (!turn_take(&busy))
         return;
-    bool halved = count == SERIES_MOST;
+    bool halved = count == SERIES_MAX;
     if (count > 0 && points[count - 1].time_ms == point->time_ms) {
         uint64_t before = points[count - 1].resident_bytes;
         points[count - 1] = *point;
@@ -109,10 +120,10 @@ void series_add(const struct series_point *point)
         turn_give(&busy);
         return;
     }
-    if (count == SERIES_MOST) {
-        for (unsigned i = 0; i < SERIES_MOST / 2; i++)
+    if (count == SERIES_MAX) {
+        for (unsigned i = 0; i < SERIES_MAX / 2; i++)
             points[i] = points[2 * i + 1];
-        count = SERIES_MOST / 2;
+        count = SERIES_MAX / 2;
         interval_ms *= 2;
     }
     points[count] = *point;
@@ -124,7 +135,7 @@ void series_add(const struct series_point *point)
     turn_give(&busy);
 }
 
-unsigned series_points(struct series_point copy[SERIES_MOST])
+unsigned series_points(struct series_point copy[SERIES_MAX])
 {
     unsigned got = 0;
     for (unsigned tries = 0; !turn_take(&busy); tries++)

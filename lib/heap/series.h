@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap over time, at most SERIES_MOST points. When they are full, every second one is dropped
+ * The heap over time, at most SERIES_MAX points. When they are full, every second one is dropped
  * and points are taken half as often from then on, so that they cover the whole run, whatever its
  * length.
  */
@@ -16,13 +16,17 @@ struct series_point {
     uint64_t live_bytes, allocated_bytes, allocated_objects;
     uint64_t resident_bytes; /* of the process; 0: was not asked for */
 };
-enum { SERIES_MOST = 1024 };
+enum { SERIES_MAX = 1024 };
 /* Whether points have resident_bytes: each then opens a file. */
 void series_resident(bool wanted);
-/* The highest resident memory of the process so far, by the kernel's count; 0: not known. */
-uint64_t series_resident_peak(void);
+/* Resident memory of the process by the kernel's counts: the highest so far; and now, by what is
+ * mapped there. All 0: not known. */
+struct series_memory {
+    uint64_t peak, anonymous, files, shared;
+};
+void series_memory_now(struct series_memory *resident);
 /* Copies the points so far, oldest first; returns their number. */
-unsigned series_points(struct series_point points[SERIES_MOST]);
+unsigned series_points(struct series_point points[SERIES_MAX]);
 
 /* Whether it is time for the next point. */
 bool series_due(uint64_t now_ms);

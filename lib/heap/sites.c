@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/heap/sampler.h"
 #include "lib/heap/threads.h"
 #include "lib/watch/watch.h"
 
@@ -31,7 +32,7 @@ enum {
 unsigned sites_era;
 uint32_t sites_peak_epoch = 1; /* no site has saved this epoch yet */
 
-static struct lock renew_lock = {0, LOCK_SITES}; /* for sites that no single thread owns */
+static struct lock renew_lock = {.rank = LOCK_SITES}; /* for sites that no single thread owns */
 static uint32_t folds;                           /* odd while a fold is under way */
 static BULK uint32_t slabs[TABLE_SLABS];
 struct table sites_table = {
@@ -193,12 +194,28 @@ static struct site *copy_of(const struct site *site, uint32_t id, bool counted)
     return counted ? NULL : mirror_row(SHEET_SITES, id);
 }
 
+/* What a forked child has recorded without a file. It need not wait for one when that is much: this
+ * may be its last event before it is killed. */
+static void child_missed(const struct site *site, size_t usable)
+{
+    enum { MUCH = 1 << 20 };
+    int64_t rate = sampler_rate_of(site_rate(site));
+    uint64_t bytes = rate > 0 && usable < (uint64_t)rate ? (uint64_t)rate : usable;
+    if (__atomic_add_fetch(&mirror_missed, bytes, __ATOMIC_RELAXED) < MUCH)
+        return;
+    store_relaxed(&mirror_due_ms, 0);
+    store_relaxed(&mirror_asked, true);
+}
+
 void site_copy_begin(const struct site *site, uint32_t id, size_t requested, size_t usable,
                      bool alone)
 {
     struct site *copy = copy_of(site, id, true);
-    if (copy == NULL)
+    if (copy == NULL) {
+        if (!mirror_on())
+            child_missed(site, usable);
         return;
+    }
     if (likely(alone))
         sum_copy(&copy->allocated, &site->allocated);
     else

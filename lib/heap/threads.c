@@ -43,7 +43,7 @@ struct thread {
     char name[THREAD_NAME_SIZE];
 };
 
-static struct lock lock = {0, LOCK_THREADS};
+static struct lock lock = {.rank = LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
 static uint32_t inherited;    /* threads with lower ids were the parent's (threads_claim) */

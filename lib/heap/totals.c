@@ -26,11 +26,11 @@ enum {
                                bins then */
     FAR_SHARE = 4,          /* a change of the heap by this share, */
     FAR_BYTES = 1 << 20,    /* and by at least this, becomes an extra point of the series, */
-    FAR_MOST = 24,          /* but at most this many */
+    FAR_MAX = 24,           /* but at most this many */
     FAR_WINDOW_MS = 16,     /* in this time. A point costs time for each heap, so with many heaps */
     HEAPS_A_MS = 16,        /* points are at least a millisecond apart for each 16 heaps */
     PART_SHARE = 32,        /* threads report at least this often on the way to a limit */
-    PART_LEAST = 1024,      /* but not for fewer bytes than this: reports have a price */
+    PART_MIN = 1024,        /* but not for fewer bytes than this: reports have a price */
 };
 
 /* Usable bytes: of recorded events while every block is recorded, else of the counters of the
@@ -270,7 +270,7 @@ void totals_arm(const struct totals_limits *wanted, const struct totals_now *now
         uint64_t way =
             least_of(distance(&goals.allocated, allocated), distance(&goals.freed, freed)) + 1;
         uint64_t part = way / PART_SHARE;
-        bins_part((uint32_t)(part < PART_LEAST ? PART_LEAST : least_of(part, UINT32_MAX)));
+        bins_part((uint32_t)(part < PART_MIN ? PART_MIN : least_of(part, UINT32_MAX)));
         if (!load_relaxed(&totals_counting))
             heap_interrupt(NULL); /* clocks that were set before may run for long */
     }
@@ -482,7 +482,7 @@ static bool may_add_point(uint64_t now_ms)
     static unsigned left;
     if (load_relaxed(&period) != now_ms / FAR_WINDOW_MS) {
         store_relaxed(&period, now_ms / FAR_WINDOW_MS);
-        store_relaxed(&left, FAR_MOST);
+        store_relaxed(&left, FAR_MAX);
     }
     unsigned more = load_relaxed(&left);
     store_relaxed(&left, more == 0 ? 0 : more - 1);

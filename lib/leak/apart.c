@@ -3,7 +3,6 @@
  * there, or another mapping, whose words count twice. */
 #include "lib/leak/apart.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include "base/compiler.h"
@@ -71,12 +70,11 @@ bool apart_take(struct apart *apart)
     bool good = apart->room <= BYTES_MAX;
     if (good && apart->room > 0) {
         apart->words = os_map(apart->room);
-        taking.memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
-        good = apart->words != NULL && taking.memory >= 0;
+        taking.memory = os_memory_open();
+        good = apart->words != NULL && taking.memory != -1;
         if (good)
             ranges_each(&touched, take_bytes, &taking);
-        if (taking.memory >= 0)
-            os_close(taking.memory);
+        os_memory_close(taking.memory);
     }
     touched_close(&touched);
     return good;
@@ -109,7 +107,7 @@ static void take_bytes(void *context, uintptr_t start, uintptr_t end)
     if (end - start > apart->room - apart->bytes)
         return;
     ssize_t got =
-        os_read_at(taking->memory, (char *)apart->words + apart->bytes, end - start, start);
+        os_memory_read(taking->memory, (char *)apart->words + apart->bytes, end - start, start);
     if (got > 0)
         apart->bytes += (size_t)got & ~(sizeof(uintptr_t) - 1);
 }

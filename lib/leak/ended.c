@@ -22,7 +22,7 @@ void ended_begin(struct ended *ended, const struct roots_thread *threads, unsign
     ended->tid_offset = 0;
     for (unsigned i = 0; i < count && ended->tid_offset == 0 && ARCH_DESCRIPTOR_SELF; i++) {
         uintptr_t tp = threads[i].tp;
-        ssize_t got = tp == 0 || memory < 0 ? 0 : os_read_at(memory, words, sizeof words, tp);
+        ssize_t got = tp == 0 ? 0 : os_memory_read(memory, words, sizeof words, tp);
         if (got < OFFSET_MIN || words[0] != tp)
             continue;
         for (size_t at = OFFSET_MIN; at + sizeof(pid_t) <= (size_t)got; at += sizeof(pid_t))

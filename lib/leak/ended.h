@@ -15,7 +15,7 @@ struct ended {
     size_t tid_offset; /* 0: not known */
 };
 
-/* `memory`: a descriptor of /proc/self/mem. What lies behind a thread pointer may end anywhere. */
+/* `memory`: of os_memory_open. What lies behind a thread pointer may end anywhere. */
 void ended_begin(struct ended *ended, const struct roots_thread *threads, unsigned count,
                  int memory);
 /* Whether the last bytes of a stack, `tail`, which end at address `end`, hold the descriptor of a

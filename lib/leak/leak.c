@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "lib/alloc/alloc.h"
+#include "lib/leak/chains.h"
 #include "lib/leak/stop.h"
 
 enum {
@@ -31,6 +32,7 @@ struct shared {
 static struct leak_request request_now;
 static struct stop stop_now;
 static struct apart apart_now;
+static struct written written_now;
 static int priority; /* of the thread that makes the scan, but for while threads stand still */
 static BULK struct touched touched_before; /* of the process that a copy is made of */
 static struct shared *shared_now;          /* of the scan that is being made, */
@@ -40,6 +42,7 @@ static uint32_t readers; /* of shared_last */
 static enum leak_failure failure;
 
 static void scan_make(struct shared *shared);
+static void scan_make_now(struct shared *shared);
 static bool scan_here(void);
 static void copy_run(void);
 static enum leak_failure copy_wait(pid_t copy, struct shared *shared);
@@ -73,6 +76,17 @@ const struct leak_scan *leak_find(const struct leak_request *request)
 }
 
 static void scan_make(struct shared *shared)
+{
+    struct leak_scan *scan = &shared->scan;
+    if (request_now.watch_ms > 0)
+        written_watch(&written_now, request_now.watch_ms);
+    scan->watched_ms = written_now.watched_ms;
+    scan_make_now(shared);
+    written_free(&written_now);
+    written_now.watched_ms = 0;
+}
+
+static void scan_make_now(struct shared *shared)
 {
     uint64_t before_ns = os_now_ns();
     struct leak_scan *scan = &shared->scan;
@@ -128,6 +142,13 @@ void leak_last_end(void)
     __atomic_sub_fetch(&readers, 1, __ATOMIC_RELEASE);
 }
 
+void leak_memory(struct scan_range ranges[LEAK_MEMORIES])
+{
+    uintptr_t result = (uintptr_t)load_acquire(&shared_last), places = (uintptr_t)stop_now.places;
+    ranges[0] = (struct scan_range){result, result == 0 ? 0 : result + sizeof *shared_last};
+    ranges[1] = (struct scan_range){places, places == 0 ? 0 : places + stop_now.places_room};
+}
+
 static void skip_note(void *roots, const void *start, size_t bytes)
 {
     roots_skip(roots, start, bytes);
@@ -145,7 +166,9 @@ static void memory_tell(const struct scan *scan, const struct touched *touched)
     told->own_bytes =
         touched_bytes(touched, scan->states, scan->states_bytes) +
         touched_bytes(touched, scan->large, scan->large_bytes) +
+        (scan->chains == NULL ? 0 : touched_bytes(touched, scan->chains, chains_bytes())) +
         touched_bytes(touched, scan->waiting, scan->waiting_max * sizeof *scan->waiting);
+    told->own_bytes += touched_present(touched, shared_now, sizeof *shared_now);
     uintptr_t start, end;
     if (os_thread_room(&start, &end)) /* the stack that it runs on */
         told->own_bytes += touched_bytes(touched, (const void *)start, end - start);
@@ -164,6 +187,10 @@ static bool scan_here(void)
         .kept = request->kept,
         .base = request->base,
         .step = request->step,
+        .ages = request->ages,
+        .written = written_now.bits != NULL ? &written_now : NULL,
+        .tags_high = request->tags_high,
+        .tags_low = request->tags_low,
         .others = request->others,
     };
     struct roots roots = {.threads = stop_now.threads,
@@ -179,17 +206,21 @@ static bool scan_here(void)
     struct touched touched;
     touched_open(&touched);
     rules.touched = &touched;
-    rules.constants = constants;
-    rules.constants_count = roots_constants(constants, CONSTANTS_MAX);
+    rules.constants.ranges = constants;
+    rules.constants.count = roots_constants(constants, CONSTANTS_MAX);
     bool good = scan_begin(&scan, &rules, &shared_now->scan.result);
     if (good) {
         roots_skip(&roots, stop_now.threads, stop_now.room);
         roots_skip(&roots, stop_now.places, stop_now.places_room);
         roots_skip(&roots, scan.states, scan.states_bytes);
         roots_skip(&roots, scan.large, scan.large_bytes);
+        if (scan.chains != NULL)
+            roots_skip(&roots, scan.chains, chains_bytes());
         roots_skip(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
         roots_skip(&roots, constants, constants_bytes);
         roots_skip(&roots, apart_now.words, apart_now.room);
+        if (written_now.bits != NULL)
+            roots_skip(&roots, written_now.bits, written_now.bytes);
         roots_skip(&roots, shared_now, sizeof *shared_now);
         if (shared_last != NULL)
             roots_skip(&roots, shared_last, sizeof *shared_last);

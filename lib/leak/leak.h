@@ -7,6 +7,7 @@
 #ifndef LEAK_LEAK_H
 #define LEAK_LEAK_H
 
+#include "lib/leak/ages.h"
 #include "lib/leak/apart.h"
 #include "lib/leak/declared.h"
 #include "lib/leak/roots.h"
@@ -21,7 +22,9 @@ struct leak_request {
     bool (*kept)(const struct record *record); /* as in scan.h, as are these */
     const struct blocks_base *base;
     const struct scan_others *others;
-    unsigned step;
+    unsigned step, tags_high, tags_low;
+    bool ages;         /* also how old reachable blocks are, */
+    unsigned watch_ms; /* and which pages the program writes to in that time, before the scan */
     const struct roots_thread *here; /* the thread that asks, or NULL */
 };
 
@@ -32,6 +35,7 @@ struct leak_scan {
     unsigned threads, silent;   /* that were there; of which the registers are not known */
     uint64_t own_bytes;         /* that the scan needed for itself */
     uint64_t copied_bytes;      /* of pages that the program wrote to, and so copied, meanwhile */
+    unsigned watched_ms;        /* how long writes to pages were watched before; 0: not known */
     bool in_place;              /* no copy could be made: the threads stood still all the time */
 };
 
@@ -50,5 +54,8 @@ enum leak_failure leak_failure(void);
 /* The last one, or NULL. It stays until `leak_last_end`, to be called in any case. */
 const struct leak_scan *leak_last(void);
 void leak_last_end(void);
+/* The memory that stays after a scan: its result, and where threads note their registers. */
+enum { LEAK_MEMORIES = 2 };
+void leak_memory(struct scan_range ranges[LEAK_MEMORIES]);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "lib/leak/roots.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/file/maps.h"
@@ -25,7 +24,7 @@ enum {
 struct reader {
     const struct roots *roots;
     struct scan *scan;
-    int memory; /* descriptor */
+    int memory; /* of os_memory_open */
     uintptr_t *buffer;
     uintptr_t *sps, *tps; /* of all threads, sorted */
     unsigned sps_count, tps_count;
@@ -45,22 +44,22 @@ bool roots_scan(struct roots *roots, struct scan *scan)
     struct maps maps;
     struct map map;
     struct reader reader = {.roots = roots, .scan = scan};
-    size_t points_bytes = (roots->threads_count + 1) * sizeof *reader.sps;
-    reader.buffer = os_map(BUFFER);
-    reader.sps = os_map(points_bytes);
-    reader.tps = os_map(points_bytes);
-    if (reader.buffer == NULL || reader.sps == NULL || reader.tps == NULL || !maps_open(&maps))
+    size_t points = roots->threads_count + 1, bytes = BUFFER + 2 * points * sizeof *reader.sps;
+    bool any = false;
+    reader.buffer = os_map(bytes);
+    if (reader.buffer == NULL)
         return false;
-    roots_skip(roots, reader.buffer, BUFFER);
-    roots_skip(roots, reader.sps, points_bytes);
-    roots_skip(roots, reader.tps, points_bytes);
+    reader.sps = reader.buffer + BUFFER / sizeof *reader.buffer;
+    reader.tps = reader.sps + points;
+    reader.memory = os_memory_open();
+    if (reader.memory == -1 || !maps_open(&maps))
+        goto done;
+    roots_skip(roots, reader.buffer, bytes);
     threads_sort(&reader);
-    reader.memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
     ended_begin(&reader.ended, roots->threads, roots->threads_count, reader.memory);
     for (unsigned i = 0; i < roots->threads_count && !roots->without_stacks; i++)
         scan_registers(&reader, &roots->threads[i]);
     declared_each(scan_declared, &reader);
-    bool any = false;
     for (uint64_t guard_end = 0; maps_next(&maps, &map);) {
         any = true;
         reader.guarded = guard_end == map.start;
@@ -70,11 +69,9 @@ bool roots_scan(struct roots *roots, struct scan *scan)
             scan_mapping(&reader, &map);
     }
     maps_close(&maps);
-    if (reader.memory >= 0)
-        os_close(reader.memory);
-    os_unmap(reader.buffer, BUFFER);
-    os_unmap(reader.sps, points_bytes);
-    os_unmap(reader.tps, points_bytes);
+done:
+    os_memory_close(reader.memory);
+    os_unmap(reader.buffer, bytes);
     return any;
 }
 
@@ -112,7 +109,7 @@ unsigned roots_constants(struct scan_range *ranges, unsigned max)
 static bool is_in_call(const struct reader *reader, const struct roots_thread *thread)
 {
     char code[2 * ARCH_CALL_BYTES];
-    return os_read_at(reader->memory, code, sizeof code, thread->pc - ARCH_CALL_BYTES) ==
+    return os_memory_read(reader->memory, code, sizeof code, thread->pc - ARCH_CALL_BYTES) ==
                sizeof code &&
            (arch_is_call(code) || arch_is_call(code + ARCH_CALL_BYTES));
 }
@@ -233,8 +230,8 @@ static struct scan_range ended_part(struct reader *reader, const struct map *map
     enum { TAIL = 8192 };
     struct scan_range part = {map->start, map->end};
     size_t bytes = map->end - map->start < TAIL ? map->end - map->start : TAIL;
-    if (reader->roots->threads_complete && reader->memory >= 0 &&
-        os_read_at(reader->memory, reader->buffer, bytes, map->end - bytes) == (ssize_t)bytes)
+    if (reader->roots->threads_complete &&
+        os_memory_read(reader->memory, reader->buffer, bytes, map->end - bytes) == (ssize_t)bytes)
         ended_stack(&reader->ended, reader->buffer, bytes, map->end, reader->tps, reader->tps_count,
                     &part);
     return part;
@@ -270,9 +267,7 @@ static void scan_bytes(void *context, uintptr_t start, uintptr_t end)
     struct reader *reader = context;
     for (uintptr_t at = start; at < end;) {
         size_t want = end - at < BUFFER ? end - at : BUFFER;
-        ssize_t got = reader->memory < 0
-                          ? -1
-                          : os_read_at(reader->memory, reader->buffer, want, (uint64_t)at);
+        ssize_t got = os_memory_read(reader->memory, reader->buffer, want, at);
         if (got <= 0) { /* a page that can't be touched: others behind it may be blocks */
             at = (at | (os_page_size() - 1)) + 1;
             continue;

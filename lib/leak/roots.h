@@ -62,8 +62,8 @@ struct roots {
     bool mappings; /* also those that are neither of a file, nor a stack or the heap of brk */
 };
 
-/* Scans all of it. False if the list of mappings could not be read: then the verdicts are worth
- * nothing. */
+/* Scans all of it. False if memory or the list of mappings could not be read: then the verdicts are
+ * worth nothing. */
 bool roots_scan(struct roots *roots, struct scan *scan);
 void roots_skip(struct roots *roots, const void *start, size_t size);
 /* Parts of memory that may hold vtables, sorted; how many, at most `max`. */

@@ -17,27 +17,34 @@
 
 #include <string.h>
 
+#include "base/arch.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/leak/ages.h"
+#include "lib/leak/chains.h"
+#include "lib/leak/looks.h"
+#include "lib/leak/rows.h"
+#include "lib/leak/states.h"
 
 enum { PHASE_REACH, PHASE_POSSIBLE, PHASE_LEAD, PHASE_OWN };
-/* From PHASE_LEAD on no block is POSSIBLE any more: all that are counted already are REACHED. */
-enum { UNSEEN, REACHED, POSSIBLE, LED, LEADER = POSSIBLE };
 enum {
-    STATE_BITS = 2,
-    STATES_IN_WORD = 64 / STATE_BITS,
     PART_WORDS = 256,             /* of a block looked at before what they lead to is */
+    FLIGHT = 24,                  /* words whose loads are begun before the first is waited for */
     WAITING_MAX = 1 << 30,        /* entries: address space only, touched as far as needed */
-    WAITING_LEAST = 1 << 16,      /* where there is little address space */
+    WAITING_MIN = 1 << 16,        /* where there is little address space */
     PAGES_FROM = 1 << 20,         /* bytes of blocks that may have pages without content */
+    ALONE = 1 << 10,              /* blocks followed with no other waiting: a long list */
     COUNT_BYTES = sizeof(size_t), /* `new[]` keeps the number of elements before the first */
 };
 
 static bool memory_take(struct scan *scan);
+static void lost_find(struct scan *scan);
 static void note_large(struct scan *scan);
+_Static_assert(SCAN_WORDS >= PART_WORDS + FLIGHT, "room for a part's words behind those in flight");
+
 static void part_scan(struct scan *scan, struct scan_range part);
 static void waiting_scan(struct scan *scan);
-static blocks_visitor visit_kept, visit_old, visit_possible, visit_reached, visit_lost,
+static blocks_visitor visit_age, visit_kept, visit_old, visit_possible, visit_reached, visit_lost,
     visit_leader;
 static void visit_other(struct scan *scan, uint32_t number, blocks_visitor *visit);
 static void all_each(struct scan *scan, blocks_visitor *visit);
@@ -47,6 +54,8 @@ bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_r
 {
     *scan = (struct scan){.rules = *rules, .result = result};
     scan->window_bytes = load_acquire(&window.granules) * GRANULE;
+    scan->untagged = UINTPTR_MAX >> rules->tags_high;
+    scan->now = arch_ticks();
     if (rules->others != NULL)
         scan->others_count = rules->others->count();
     if (!memory_take(scan)) {
@@ -56,6 +65,8 @@ bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_r
     if (rules->others != NULL && rules->step == 0) /* one word after the other */
         scan->rules.step = sizeof(uintptr_t);
     note_large(scan);
+    if (scan->rules.step == 0)
+        scan->chains = chains_begin();
     result->complete = true;
     return true;
 }
@@ -82,6 +93,9 @@ void scan_root_word(struct scan *scan, uintptr_t word)
 
 void scan_finish(struct scan *scan)
 {
+    if (scan->chains != NULL)
+        chains_settle(scan);
+    scan->settled = true;
     if (scan->rules.kept != NULL)
         all_each(scan, visit_kept);
     if (scan->rules.base != NULL)
@@ -89,9 +103,18 @@ void scan_finish(struct scan *scan)
     scan->phase = PHASE_POSSIBLE;
     if (scan->any_possible)
         all_each(scan, visit_possible);
+    if (scan->rules.ages)
+        ages_begin(&scan->result->ages);
     all_each(scan, visit_reached);
-    if (!scan->any_unseen)
-        return;
+    if (scan->rules.ages)
+        all_each(scan, visit_age);
+    if (scan->any_unseen)
+        lost_find(scan);
+    looks_find(scan->result, &scan->rules.constants);
+}
+
+static void lost_find(struct scan *scan)
+{
     scan->phase = PHASE_LEAD;
     all_each(scan, visit_lost);
     scan->phase = PHASE_OWN;
@@ -102,6 +125,7 @@ void scan_finish(struct scan *scan)
 
 void scan_end(struct scan *scan)
 {
+    chains_end(scan->chains);
     if (scan->states != NULL)
         os_unmap(scan->states, scan->states_bytes);
     if (scan->others != NULL)
@@ -122,10 +146,10 @@ static bool memory_take(struct scan *scan)
     if (scan->others_count > 0 && (scan->others = os_map(scan->others_count)) == NULL)
         return false;
     /* No more entries than blocks, and a heap has at most a block for each granule. */
-    scan->waiting_max = scan->window_bytes / GRANULE + WAITING_LEAST;
+    scan->waiting_max = scan->window_bytes / GRANULE + WAITING_MIN;
     if (scan->waiting_max > WAITING_MAX)
         scan->waiting_max = WAITING_MAX;
-    while (scan->waiting_max >= WAITING_LEAST && scan->waiting == NULL) {
+    while (scan->waiting_max >= WAITING_MIN && scan->waiting == NULL) {
         scan->waiting = os_map(scan->waiting_max * sizeof *scan->waiting);
         if (scan->waiting == NULL)
             scan->waiting_max /= 4;
@@ -142,36 +166,6 @@ static void note_large(struct scan *scan)
             for (uint32_t i = 0; i < span->length; i++)
                 scan->large[span->first + i] = id;
     }
-}
-
-/* ---- states ---- */
-
-static uint64_t *state_word(const struct scan *scan, uintptr_t block, unsigned *shift)
-{
-    size_t granule = (block - window.base) >> GRANULE_SHIFT;
-    *shift = (unsigned)(granule % STATES_IN_WORD) * STATE_BITS;
-    return &scan->states[granule / STATES_IN_WORD];
-}
-
-static unsigned state_of(const struct scan *scan, const struct found *block)
-{
-    unsigned shift;
-    if (unlikely(block->other != 0))
-        return scan->others[block->other];
-    const uint64_t *word = state_word(scan, block->start, &shift);
-    return *word >> shift & ((1u << STATE_BITS) - 1);
-}
-
-static void state_set(const struct scan *scan, const struct found *block, unsigned state)
-{
-    unsigned shift;
-    if (unlikely(block->other != 0)) {
-        scan->others[block->other] = (uint8_t)state;
-        return;
-    }
-    uint64_t *word = state_word(scan, block->start, &shift);
-    *word &= ~((((uint64_t)1 << STATE_BITS) - 1) << shift);
-    *word |= (uint64_t)state << shift;
 }
 
 /* ---- blocks outside of the window ---- */
@@ -255,29 +249,18 @@ static bool find(const struct scan *scan, uintptr_t word, struct found *block)
 
 /* ---- pointers into blocks ---- */
 
-static bool is_constant(const struct scan_rules *rules, uintptr_t address)
-{
-    unsigned low = 0, high = rules->constants_count;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (address >= rules->constants[middle].end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < rules->constants_count && address >= rules->constants[low].start;
-}
-
 static bool is_count(uintptr_t at, size_t room)
 {
     uintptr_t count = *(const uintptr_t *)at;
     return count > 0 && count <= room;
 }
 
-/* Whether a pointer into a block is one that the program can get the block back from. */
+/* Whether a pointer into a block, or to its start, is one that the program can get it back from. */
 static bool inside_counts(const struct scan_rules *rules, uintptr_t word, const struct found *block)
 {
     size_t offset = word - block->start, room = block->size - offset;
+    if (offset >> rules->tags_low == 0)
+        return true;
     switch (rules->inside) {
     case SCAN_INSIDE_ANY:
         return true;
@@ -292,19 +275,24 @@ static bool inside_counts(const struct scan_rules *rules, uintptr_t word, const 
         return true;
     if (offset == 2 * COUNT_BYTES && is_count(block->start, room)) /* libc's list of TLS blocks */
         return true;
-    return room >= sizeof(uintptr_t) && is_constant(rules, *(const uintptr_t *)word);
+    return room >= sizeof(uintptr_t) &&
+           looks_is_constant(&rules->constants, *(const uintptr_t *)word);
 }
 
 /* ---- following ---- */
 
-static void wait_for_part(void *context, uintptr_t start, uintptr_t end)
+void scan_wait_for(struct scan *scan, uintptr_t start, uintptr_t end)
 {
-    struct scan *scan = context;
     if (scan->waiting_count == scan->waiting_max) {
         scan->result->complete = false;
         return;
     }
     scan->waiting[scan->waiting_count++] = (struct scan_range){start, end};
+}
+
+static void wait_for_part(void *scan, uintptr_t start, uintptr_t end)
+{
+    scan_wait_for(scan, start, end);
 }
 
 static void wait_for(struct scan *scan, const struct found *block)
@@ -316,6 +304,12 @@ static void wait_for(struct scan *scan, const struct found *block)
         wait_for_part(scan, block->start, end);
 }
 
+/* Whether nothing is to be done about a GUESSED block: it is reachable, or a chain goes on. */
+static bool is_settled(struct scan *scan, const struct found *block, uintptr_t word)
+{
+    return scan->settled || (!scan->weak && word == block->start && chains_reach(scan, word));
+}
+
 static void follow(struct scan *scan, uintptr_t word)
 {
     struct found block;
@@ -324,11 +318,9 @@ static void follow(struct scan *scan, uintptr_t word)
     unsigned before = state_of(scan, &block), after = before;
     switch (scan->phase) {
     case PHASE_REACH:
-        if (before == REACHED)
+        if (before == REACHED || (before == GUESSED && is_settled(scan, &block, word)))
             return;
-        after = !scan->weak && (word == block.start || inside_counts(&scan->rules, word, &block))
-                    ? REACHED
-                    : POSSIBLE;
+        after = !scan->weak && inside_counts(&scan->rules, word, &block) ? REACHED : POSSIBLE;
         break;
     case PHASE_POSSIBLE:
         after = before == UNSEEN ? POSSIBLE : before;
@@ -347,6 +339,7 @@ static void follow(struct scan *scan, uintptr_t word)
     if (after == before)
         return;
     scan->any_possible |= after == POSSIBLE;
+    scan->any_doubted |= before == GUESSED && after == POSSIBLE;
     state_set(scan, &block, after);
     if (scan->phase != PHASE_REACH || after == REACHED)
         wait_for(scan, &block);
@@ -358,51 +351,69 @@ static void part_scan_steps(struct scan *scan, struct scan_range part)
     for (uintptr_t at = part.start; at + sizeof(uintptr_t) <= part.end; at += scan->rules.step) {
         uintptr_t word;
         memcpy(&word, (const void *)at, sizeof word);
+        word &= scan->untagged;
+        scan->here = at;
         if (unlikely(word - window.base < scan->window_bytes || is_among_others(scan, word)))
             follow(scan, word);
     }
 }
 
-/* At most PART_WORDS words. The tables are far apart: all loads of one kind are begun before the
- * first of the next kind waits for them. */
+/* At most PART_WORDS words. What they lead to, its sign and its state are far apart: the loads of
+ * all three are begun here, and waited for when other words have had their turn. */
 static void part_scan(struct scan *scan, struct scan_range part)
 {
-    uintptr_t words[PART_WORDS];
-    unsigned count = 0;
     if (unlikely(scan->rules.step != 0)) {
         part_scan_steps(scan, part);
         return;
     }
     for (const uintptr_t *at = (const uintptr_t *)part.start; at < (const uintptr_t *)part.end;
          at++) {
-        if (likely(*at - window.base >= scan->window_bytes))
+        uintptr_t word = *at & scan->untagged;
+        if (likely(word - window.base >= scan->window_bytes))
             continue;
-        __builtin_prefetch(&window.kinds[unit_of((const void *)*at)]);
-        __builtin_prefetch((const void *)*at);
-        words[count++] = *at;
+        block_expect(scan, word);
+        scan->places[scan->words_end % SCAN_WORDS] = (uintptr_t)at;
+        scan->words[scan->words_end++ % SCAN_WORDS] = word;
     }
-    for (unsigned i = 0; i < count; i++) {
-        const void *p = (const void *)words[i];
-        unsigned shift;
-        __builtin_prefetch(live_in(window.live[window.kinds[unit_of(p)]], p));
-        __builtin_prefetch(state_word(scan, words[i] & ~(uintptr_t)(GRANULE - 1), &shift));
-    }
-    for (unsigned i = 0; i < count; i++)
-        follow(scan, words[i]);
 }
 
+/* The last part that waits, or its beginning. */
+static struct scan_range waiting_take(struct scan *scan)
+{
+    struct scan_range *last = &scan->waiting[scan->waiting_count - 1], part = *last;
+    size_t most = PART_WORDS * sizeof(uintptr_t);
+    if (part.end - part.start > most) {
+        part.end = part.start + most;
+        last->start = part.end; /* the rest, after what this part leads to */
+    } else {
+        scan->waiting_count--;
+    }
+    return part;
+}
+
+/* Until nothing waits any more. Words are followed in the order in which they were found, and not
+ * before FLIGHT of them are on their way, as long as there are parts to find more in. */
 static void waiting_scan(struct scan *scan)
 {
-    while (scan->waiting_count > 0) {
-        struct scan_range *last = &scan->waiting[scan->waiting_count - 1], part = *last;
-        size_t most = PART_WORDS * sizeof(uintptr_t);
-        if (part.end - part.start > most) {
-            part.end = part.start + most;
-            last->start = part.end; /* the rest, after what this part leads to */
+    for (;;) {
+        unsigned flight = scan->words_end - scan->words_start;
+        if (flight < FLIGHT && scan->waiting_count > 0) {
+            struct scan_range part = waiting_take(scan);
+            if (part.start - window.base < scan->window_bytes)
+                scan->chains_here = part.start;
+            part_scan(scan, part);
+        } else if (flight > 0) {
+            scan->alone = flight == 1 ? scan->alone + 1 : 0;
+            if (unlikely(scan->alone >= ALONE) && scan->chains != NULL && !scan->settled &&
+                scan->chains_here != 0)
+                chains_step(scan, scan->chains_here);
+            scan->here = scan->places[scan->words_start % SCAN_WORDS];
+            follow(scan, scan->words[scan->words_start++ % SCAN_WORDS]);
+        } else if (likely(!chains_busy(scan->chains))) {
+            return;
         } else {
-            scan->waiting_count--;
+            chains_step(scan, scan->chains_here);
         }
-        part_scan(scan, part);
     }
 }
 
@@ -417,7 +428,9 @@ static void from_here(struct scan *scan, const struct found *block)
 static void visit_kept(void *context, const struct found *block)
 {
     struct scan *scan = context;
-    const struct record *record = state_of(scan, block) == REACHED ? NULL : record_of(scan, block);
+    unsigned state = state_of(scan, block);
+    const struct record *record =
+        state == REACHED || state == GUESSED ? NULL : record_of(scan, block);
     if (record != NULL && scan->rules.kept(record))
         scan_root_word(scan, block->start);
 }
@@ -426,7 +439,8 @@ static void visit_kept(void *context, const struct found *block)
 static void visit_old(void *context, const struct found *block)
 {
     struct scan *scan = context;
-    if (state_of(scan, block) != REACHED &&
+    unsigned state = state_of(scan, block);
+    if (state != REACHED && state != GUESSED &&
         blocks_is_old(scan->rules.base, block, record_of(scan, block)))
         state_set(scan, block, REACHED);
 }
@@ -453,56 +467,9 @@ static void sum_add(struct scan_sum *sum, size_t bytes)
     sum->bytes += bytes;
 }
 
-static size_t requested_of(const struct record *record, const struct found *block)
-{
-    if (record == NULL || block->other != 0)
-        return block->size;
-    const struct span *span = span_of((const void *)block->start);
-    if (span->state == SPAN_LARGE)
-        return ((const struct large_record *)record)->requested;
-    return block->size - record->slack;
-}
-
-static struct scan_row *row_of(struct scan *scan, const struct found *block,
-                               const struct record *record)
-{
-    uint32_t site = record == NULL ? 0 : record->site;
-    uint64_t key = site == 0 ? block->size : (uint64_t)site << 32;
-    size_t at = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 50; /* SCAN_ROWS is 2 to the 14 */
-    for (unsigned looked = 0; looked < SCAN_ROWS - 1; looked++, at++) {
-        struct scan_row *row = &scan->result->rows[at % (SCAN_ROWS - 1)];
-        if (!row->used) {
-            *row = (struct scan_row){.site = site, .used = true, .size = block->size};
-            return row;
-        }
-        if (row->site == site && (site != 0 || row->size == block->size))
-            return row;
-    }
-    struct scan_row *rest = &scan->result->rows[SCAN_ROWS - 1];
-    rest->used = true;
-    return rest;
-}
-
-/* The row that an unreachable block is counted in. */
 static struct scan_row *row_add(struct scan *scan, const struct found *block)
 {
-    const struct record *record = record_of(scan, block);
-    struct scan_row *row = row_of(scan, block, record);
-    size_t requested = requested_of(record, block);
-    struct scan_result *result = scan->result;
-    if (result->lost_count < SCAN_LOST_MAX)
-        result->lost[result->lost_count] =
-            (struct scan_lost){block->start, requested, record == NULL ? 0 : record->site};
-    result->lost_count++;
-    row->requested_bytes += requested;
-    if (row->example == 0 || block->size > row->size) {
-        row->example = block->start;
-        row->example_word = 0;
-        if (block->size >= sizeof row->example_word)
-            memcpy(&row->example_word, (const void *)block->start, sizeof row->example_word);
-        row->size = block->size;
-    }
-    return row;
+    return rows_add(scan->result, block, record_of(scan, block), scan->now);
 }
 
 static void visit_reached(void *context, const struct found *block)
@@ -510,23 +477,52 @@ static void visit_reached(void *context, const struct found *block)
     struct scan *scan = context;
     struct scan_result *result = scan->result;
     switch (state_of(scan, block)) {
+    case GUESSED:
+        state_set(scan, block, REACHED);
+        /* fall through */
     case REACHED:
         sum_add(&result->reachable, block->size);
+        if (result->ages.known)
+            ages_first(&result->ages, block, record_of(scan, block));
         break;
     case POSSIBLE:
         sum_add(&result->possible, block->size);
         sum_add(&row_add(scan, block)->possible, block->size);
-        state_set(scan, block, REACHED);
+        if (!result->ages.known) /* else the next pass must tell it from reachable ones */
+            state_set(scan, block, REACHED);
         break;
     default:
         scan->any_unseen = true;
     }
 }
 
+static void visit_age(void *context, const struct found *block)
+{
+    struct scan *scan = context;
+    unsigned state = state_of(scan, block);
+    const struct record *record = state == REACHED ? record_of(scan, block) : NULL;
+    if (state == POSSIBLE)
+        state_set(scan, block, REACHED); /* it is counted */
+    if (record != NULL)
+        ages_second(&scan->result->ages, block, record,
+                    block->other != 0 || scan->rules.written == NULL ||
+                        written_to(scan->rules.written, block->start, block->size));
+}
+
+/* What the scan looks at is a lost block, and points to a block of the row. */
+static void note_from(struct scan *scan, struct scan_row *row)
+{
+    struct found from;
+    if (row->from == 0 && block_at(scan->here, &from))
+        rows_note_from(scan->result, row, &from, record_of(scan, &from));
+}
+
 static void count_owned(struct scan *scan, const struct found *block)
 {
+    struct scan_row *row = row_add(scan, block);
     sum_add(&scan->result->indirect, block->size);
-    sum_add(&row_add(scan, block)->indirect, block->size);
+    sum_add(&row->indirect, block->size);
+    note_from(scan, row);
     sum_add(&scan->leader_row->owned, block->size);
 }
 
@@ -541,7 +537,7 @@ static void visit_leader(void *context, const struct found *block)
     scan->leader_row = row_add(scan, block);
     scan->leader_cycle = false;
     sum_add(&scan->leader_row->definite, block->size);
-    scan->leader_row->definite_requested += requested_of(record_of(scan, block), block);
+    scan->leader_row->definite_requested += rows_requested(record_of(scan, block), block);
     from_here(scan, block);
     scan->leader_row->cycles += scan->leader_cycle;
 }

@@ -26,11 +26,10 @@
 
 #include "base/compiler.h"
 #include "lib/leak/blocks.h"
+#include "lib/leak/looks.h"
+#include "lib/leak/result.h"
 #include "lib/leak/touched.h"
-
-struct scan_range {
-    uintptr_t start, end;
-};
+#include "lib/leak/written.h"
 
 /* Which pointers into a block count like pointers to its start. */
 enum scan_inside {
@@ -53,9 +52,7 @@ struct scan_others {
 struct scan_rules {
     enum scan_inside inside;
     size_t offset_max;
-    /* Memory that holds vtables: not writable, sorted by address. For SCAN_INSIDE_KNOWN. */
-    const struct scan_range *constants;
-    unsigned constants_count;
+    struct looks_constants constants; /* for SCAN_INSIDE_KNOWN */
     /* Blocks with such a record are no leaks, nor is what they lead to. NULL: there are none. */
     bool (*kept)(const struct record *record);
     /* Blocks that were there before are no leaks, but lead to none that is in use. NULL: all count.
@@ -63,51 +60,22 @@ struct scan_rules {
     const struct blocks_base *base;
     const struct touched *touched;    /* NULL: all pages of blocks hold something */
     const struct scan_others *others; /* NULL: there are none */
+    bool ages;                        /* look at the ages of reachable blocks, too (ages.h) */
+    const struct written *written;    /* what was written to; NULL: not known */
+    /* Bits of a pointer that say nothing about where it leads, at its upper end, and at its lower
+     * one: at most those of a granule. */
+    unsigned tags_high, tags_low;
     unsigned step; /* bytes from one word that may be a pointer to the next; 0: a word */
 };
 
-struct scan_sum {
-    uint64_t blocks, bytes;
-};
-
-/* Lost blocks of one site, or, where blocks have no record, of one size. */
-struct scan_row {
-    uint32_t site; /* `site` of the records (lib/window/span.h); 0: none */
-    bool used;
-    uint64_t size;            /* site 0: usable bytes of each block; else of the largest */
-    uint64_t requested_bytes; /* by verdict all together; usable bytes where there is no record */
-    uint64_t definite_requested; /* of that, definite ones */
-    struct scan_sum definite, indirect, possible;
-    struct scan_sum owned;  /* indirectly lost blocks that definite ones of this row lead to */
-    uint64_t cycles;        /* definite blocks that a block of their own leads back to */
-    uintptr_t example;      /* one of the blocks */
-    uintptr_t example_word; /* its first word */
-};
-
-/* One that is not reachable. */
-struct scan_lost {
-    uintptr_t start;
-    size_t requested;
-    uint32_t site;
-};
-
-enum { SCAN_LOST_MAX = 1 << 16 }; /* listed one by one */
-enum { SCAN_ROWS = 1 << 14 };     /* rows of a result; the last one takes what finds no room */
-
-struct scan_result {
-    struct scan_sum reachable, possible, indirect, definite;
-    uint64_t root_bytes; /* looked at */
-    bool complete;       /* false: memory was out */
-    struct scan_row rows[SCAN_ROWS];
-    uint64_t lost_count; /* may be more than are listed */
-    struct scan_lost lost[SCAN_LOST_MAX];
-};
+enum { SCAN_WORDS = 512 }; /* room for pointers on their way; a power of two */
 
 struct scan {
     struct scan_rules rules;
     struct scan_result *result;
     size_t window_bytes;
-    uint64_t *states; /* two bits a granule */
+    uintptr_t untagged; /* the bits of a word that are an address */
+    uint64_t *states;   /* two bits a granule */
     size_t states_bytes;
     uint8_t *others; /* states of blocks outside of the window, by number */
     uint32_t others_count;
@@ -115,9 +83,19 @@ struct scan {
     size_t large_bytes;
     struct scan_range *waiting; /* parts of blocks to look at */
     size_t waiting_count, waiting_max;
+    uintptr_t words[SCAN_WORDS];  /* found, and not yet followed: a ring */
+    uintptr_t places[SCAN_WORDS]; /* where each was found */
+    unsigned words_start, words_end;
+    uint64_t now; /* ticks */
     unsigned phase;
+    struct chains *chains;         /* long lists (chains.h), or NULL */
+    uintptr_t chains_here;         /* a block of the kind that they are of; 0: none yet */
+    unsigned alone;                /* blocks followed one after the other while no other waited */
+    bool settled;                  /* blocks that are GUESSED (states.h) are reachable */
+    bool any_doubted;              /* some that were GUESSED became POSSIBLE: chains_settle looks */
     bool weak;                     /* roots lead to possibly lost blocks only */
     bool any_possible, any_unseen; /* what no block is, no pass over all of them looks for */
+    uintptr_t here;                /* the part that words were last found in */
     uintptr_t leader;              /* the lost block that is being followed, */
     struct scan_row *leader_row;
     bool leader_cycle; /* and whether something leads back to it */
@@ -129,6 +107,8 @@ bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_r
 void scan_root(struct scan *scan, uintptr_t start, uintptr_t end);
 /* The program has this pointer. */
 void scan_root_word(struct scan *scan, uintptr_t word);
+/* For chains.h: a part of memory to look at. */
+void scan_wait_for(struct scan *scan, uintptr_t start, uintptr_t end);
 /* After the last root: the verdicts, into the result. */
 void scan_finish(struct scan *scan);
 /* Gives the memory of the scan back. */

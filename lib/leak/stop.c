@@ -49,12 +49,15 @@ static pid_t *tids;           /* of them, by hash; while threads are interrupted
 static unsigned places_count; /* to be signalled, */
 static unsigned signalled;    /* and that a thread has signalled, or is about to */
 static int signal_now;
-static uint32_t scans; /* a late answer is one to an earlier scan */
+static uint32_t scans;     /* a late answer is one to an earlier scan */
+static uint32_t answering; /* threads in the part of the handler that uses the places */
+static pid_t scanned;      /* the process they belong to; another one's: left by fork */
 static uint32_t answers;
 static uint32_t answers_wanted;    /* our thread is woken when there are that many */
 static uint32_t stopping;          /* the scan that threads in the handler wait for, or 0, */
 static uint64_t stopping_until_ms; /* and until then */
 
+static bool late_ones_leave(void);
 static int signal_choose(void);
 static bool keep_standing(const struct stop *stop);
 static bool round_signal(const struct stop *stop, int folder);
@@ -63,6 +66,7 @@ static void threads_list(struct stop *stop);
 static enum silence silence_of(pid_t tid);
 static bool silent_sp(pid_t tid, uintptr_t *sp);
 static void on_stop(const void *info, void *context);
+static uint32_t answer(uint32_t value, void *context);
 
 enum stop_outcome stop_threads(struct stop *stop)
 {
@@ -75,6 +79,7 @@ enum stop_outcome stop_threads(struct stop *stop)
     stop->places = places;
     stop->places_room = PLACES_MAX * sizeof *places;
     stop->since_ms = os_now_ms();
+    bool stands = late_ones_leave();
     store_relaxed(&answers_wanted, UINT32_MAX);
     store_relaxed(&places_count, 0);
     store_relaxed(&signalled, 0);
@@ -82,8 +87,7 @@ enum stop_outcome stop_threads(struct stop *stop)
     scans += scans + 1 == 0 ? 2 : 1; /* 0 is none */
     signal_now = signal_choose();
     bool good = folder >= 0 && places != NULL && stop->threads != NULL && tids != NULL;
-    bool stands = true;
-    if (good) {
+    if (good && stands) {
         interrupt_hear(INTERRUPT_STOP, on_stop);
         stop_extend(STOP_MAX_MS);
         store_release(&stopping, scans);
@@ -115,7 +119,7 @@ bool stop_holds(void)
 
 void stop_release(void)
 {
-    store_release(&stopping, 0);
+    __atomic_store_n(&stopping, 0, __ATOMIC_SEQ_CST);
     os_wake(&stopping, NEXT);
 }
 
@@ -124,6 +128,22 @@ void stop_free(struct stop *stop)
     /* `places` stays: a thread may be late. */
     if (stop->threads != NULL)
         os_unmap(stop->threads, stop->room);
+}
+
+/* A thread may have answered the last scan so late that it still writes to its place, which is
+ * another thread's in this one. `stopping` is 0, so no more begin to. False: one is there still. */
+static bool late_ones_leave(void)
+{
+    uint64_t since_ms = os_now_ms();
+    if (scanned != os_pid())
+        store_relaxed(&answering, 0);
+    scanned = os_pid();
+    for (uint32_t now; (now = __atomic_load_n(&answering, __ATOMIC_SEQ_CST)) > 0;) {
+        if (os_now_ms() - since_ms > ANSWER_MS)
+            return false;
+        os_wait(&answering, now, 1);
+    }
+    return true;
 }
 
 /* One that programs without a handler for it ignore; 0: the program has handlers for all. */
@@ -267,13 +287,25 @@ static bool wait_for_answers(const struct stop *stop)
 /* In any thread, at any moment, with all signals blocked. */
 static void on_stop(const void *info, void *context)
 {
-    uint32_t number = (uint32_t)(uintptr_t)((const siginfo_t *)info)->si_value.sival_ptr;
-    uint32_t scan = number >> PLACES_SHIFT;
-    number %= PLACES_MAX;
-    uint32_t now = load_acquire(&stopping);
+    uint32_t value = (uint32_t)(uintptr_t)((const siginfo_t *)info)->si_value.sival_ptr;
+    __atomic_add_fetch(&answering, 1, __ATOMIC_SEQ_CST);
+    uint32_t now = answer(value, context);
+    __atomic_sub_fetch(&answering, 1, __ATOMIC_SEQ_CST);
+    if (now == 0)
+        return;
+    while (load_acquire(&stopping) == now && stop_holds()) /* not for the next scan: it asks anew */
+        os_wait(&stopping, now, STOP_MAX_MS);
+    os_wake(&stopping, NEXT);
+}
+
+/* The scan that the thread has answered; 0: it was asked by one that is over. */
+static uint32_t answer(uint32_t value, void *context)
+{
+    uint32_t scan = value >> PLACES_SHIFT, number = value % PLACES_MAX;
+    uint32_t now = __atomic_load_n(&stopping, __ATOMIC_SEQ_CST);
     if (now == 0 || scan != now % (1u << (32 - PLACES_SHIFT)) ||
         number >= load_acquire(&places_count))
-        return;
+        return 0;
     const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
     struct roots_thread *thread = &places[number].thread;
     uintptr_t sp = *(const uintptr_t *)(frame + ARCH_SIGNAL_SP);
@@ -291,9 +323,7 @@ static void on_stop(const void *info, void *context)
         os_wake(&answers, 1);
     for (unsigned i = 0; i < NEXT; i++)
         signal_next();
-    while (load_acquire(&stopping) == now && stop_holds()) /* not for the next scan: it asks anew */
-        os_wait(&stopping, now, STOP_MAX_MS);
-    os_wake(&stopping, NEXT);
+    return now;
 }
 
 static void threads_list(struct stop *stop)

@@ -19,6 +19,7 @@ static const uint64_t PRESENT = UINT64_C(1) << 63, SWAPPED = UINT64_C(1) << 62,
                       FILED = UINT64_C(1) << 61;
 
 /* PAGEMAP_SCAN, as the kernel has it. Its headers are often older than it is. */
+enum { SCAN_WRITTEN = 1 << 1 };
 enum { SCAN_FILED = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5 };
 struct scan_call {
     uint64_t size, flags, start, end, walk_end, regions, regions_count, pages_max;
@@ -64,6 +65,10 @@ static long scan_call(const struct touched *touched, struct scan_call *call, str
                                .all_of = never,
                                .any_of = SCAN_PRESENT | SCAN_SWAPPED,
                                .told = SCAN_PRESENT};
+    if (kind == TOUCHED_WRITTEN) {
+        call->inverted = call->all_of = 0;
+        call->any_of = call->told = SCAN_WRITTEN;
+    }
     return os_control(touched->file, SCAN_REQUEST, call);
 }
 
@@ -134,18 +139,35 @@ void touched_each(const struct touched *touched, uintptr_t start, uintptr_t end,
         each_slow(touched, start, end, kind, visit, context);
 }
 
+bool touched_written(const struct touched *touched, uintptr_t start, uintptr_t end,
+                     touched_visitor *visit, void *context)
+{
+    return touched->quick &&
+           each_quick(touched, start, end, TOUCHED_WRITTEN, visit, context) == end;
+}
+
 static void sum_add(void *sum, uintptr_t start, uintptr_t end)
 {
     *(uint64_t *)sum += end - start;
 }
 
-uint64_t touched_bytes(const struct touched *touched, const void *start, size_t size)
+static uint64_t sum_of(const struct touched *touched, const void *start, size_t size,
+                       enum touched_kind which)
 {
     uint64_t sum = 0;
     if (touched->file >= 0)
-        touched_each(touched, (uintptr_t)start, (uintptr_t)start + size, TOUCHED_PRIVATE, sum_add,
-                     &sum);
+        touched_each(touched, (uintptr_t)start, (uintptr_t)start + size, which, sum_add, &sum);
     return sum;
+}
+
+uint64_t touched_bytes(const struct touched *touched, const void *start, size_t size)
+{
+    return sum_of(touched, start, size, TOUCHED_PRIVATE);
+}
+
+uint64_t touched_present(const struct touched *touched, const void *start, size_t size)
+{
+    return sum_of(touched, start, size, TOUCHED_ALL);
 }
 
 uint64_t touched_alone(void)

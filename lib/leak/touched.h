@@ -22,6 +22,7 @@ struct touched {
 enum touched_kind {
     TOUCHED_PRIVATE, /* that the process has written to; not those of files and of shared memory */
     TOUCHED_ALL,
+    TOUCHED_WRITTEN, /* for `touched_written` */
 };
 
 typedef void touched_visitor(void *context, uintptr_t start, uintptr_t end);
@@ -32,9 +33,15 @@ void touched_close(struct touched *touched);
  * known. */
 void touched_each(const struct touched *touched, uintptr_t start, uintptr_t end,
                   enum touched_kind kind, touched_visitor *visit, void *context);
+/* The same for pages that were written to since a userfaultfd protected them (written.h). False if
+ * the kernel does not tell. */
+bool touched_written(const struct touched *touched, uintptr_t start, uintptr_t end,
+                     touched_visitor *visit, void *context);
 /* Bytes of [start, start + size) that the process has written to, in whole pages; 0 where nothing
  * is known. */
 uint64_t touched_bytes(const struct touched *touched, const void *start, size_t size);
+/* The same for memory that it shares with others, as far as pages of it are here. */
+uint64_t touched_present(const struct touched *touched, const void *start, size_t size);
 /* Bytes that this process shares with no other; 0 if the kernel does not tell. */
 uint64_t touched_alone(void);
 

@@ -14,13 +14,13 @@
 enum {
     KEPT_SIZE = 8192,
     CHUNK_SIZE = 2048,
-    HIDDEN_MOST = 8,
+    HIDDEN_MAX = 8,
     HIDDEN_BIT = 0x40, /* changes the first letter of a name, so that no search finds it */
 };
 
 static BULK char kept[KEPT_SIZE]; /* values that were read from the kernel */
 static size_t kept_used;
-static char *hidden[HIDDEN_MOST];
+static char *hidden[HIDDEN_MAX];
 static unsigned hidden_count;
 
 /* Copies the value, a byte at a time, into `kept`. NULL if it does not fit. */
@@ -47,7 +47,7 @@ const char *environment_get(const char *name)
 void environment_hide(const char *name)
 {
     char *entry = os_secure() ? NULL : entry_find(name);
-    if (entry == NULL || hidden_count == HIDDEN_MOST)
+    if (entry == NULL || hidden_count == HIDDEN_MAX)
         return;
     entry[0] ^= HIDDEN_BIT;
     hidden[hidden_count++] = entry;

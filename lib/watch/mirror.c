@@ -22,6 +22,7 @@ enum { LIMITED_SHARE = 32 }; /* of a limited address space, one in this many byt
 char *mirror_base;
 bool mirror_wanted;
 uint64_t mirror_due_ms;
+uint64_t mirror_missed;
 bool mirror_asked;
 BULK uint16_t mirror_sheets[SHEET_KINDS][MIRROR_SHEETS];
 
@@ -104,6 +105,12 @@ static bool make(enum sheet_kind kind, uint32_t at, bool wait)
     if (error != 0)
         tell_full(error);
     return error == 0;
+}
+
+void mirror_range(uintptr_t *start, uintptr_t *end)
+{
+    *start = (uintptr_t)load_relaxed(&mirror_base);
+    *end = *start == 0 ? 0 : *start + (uintptr_t)most * RECORDER_SHEET;
 }
 
 void *mirror_row_make(enum sheet_kind kind, uint32_t number)
@@ -194,13 +201,13 @@ void mirror_forget(void)
 
 /* ---- code ---- */
 
-enum { CODE_MOST = 512 };
+enum { CODE_MAX = 512 };
 
 struct code {
     unsigned count;
     struct {
         uintptr_t start, end;
-    } ranges[CODE_MOST];
+    } ranges[CODE_MAX];
 };
 
 static BULK struct code codes[2]; /* one that counts, one that is being made */
@@ -217,12 +224,12 @@ void mirror_code_add(uintptr_t start, uintptr_t end)
     struct code *code = &codes[!code_now];
     if (code->count > 0 && code->ranges[code->count - 1].end == start)
         code->ranges[code->count - 1].end = end;
-    else if (code->count < CODE_MOST) {
+    else if (code->count < CODE_MAX) {
         code->ranges[code->count].start = start;
         code->ranges[code->count++].end = end;
     } else { /* too many to tell */
-        code->ranges[CODE_MOST - 1].start = 0;
-        code->ranges[CODE_MOST - 1].end = UINTPTR_MAX;
+        code->ranges[CODE_MAX - 1].start = 0;
+        code->ranges[CODE_MAX - 1].end = UINTPTR_MAX;
     }
 }
 

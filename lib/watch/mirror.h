@@ -21,7 +21,8 @@
 
 extern HIDDEN char *mirror_base;  /* NULL: there is no file */
 extern HIDDEN bool mirror_wanted; /* there is one, or a forked child needs one when it records, */
-extern HIDDEN uint64_t mirror_due_ms; /* but not before this time (os_now_ms) */
+extern HIDDEN uint64_t mirror_due_ms; /* but not before this time (os_now_ms), */
+extern HIDDEN uint64_t mirror_missed; /* or this many bytes that it recorded without one */
 
 /* The file is to be made, or to be told of new code, by the next that runs triggers. */
 extern HIDDEN bool mirror_asked;
@@ -51,7 +52,10 @@ INLINE void *mirror_row(enum sheet_kind kind, uint32_t number)
            (size_t)(number % (uint32_t)RECORDER_ROWS(kind)) * RECORDER_ROW_BYTES(kind);
 }
 
-/* The same; memory is added if need be. NULL when the file can't grow. */
+/* The addresses that the file is mapped at; both 0: there is none. */
+void mirror_range(uintptr_t *start, uintptr_t *end);
+
+/* A row as above; memory is added if need be. NULL when the file can't grow. */
 void *mirror_row_make(enum sheet_kind kind, uint32_t number);
 /* The same in a signal handler: waits for no other thread, and finds no memory then. */
 void *mirror_row_try(enum sheet_kind kind, uint32_t number);

@@ -11,8 +11,8 @@ static uintptr_t stack_end(void);
 
 bool own_stack_look(struct own_stack *own, uintptr_t sp)
 {
-    /* FAR: a stack pointer further away is another stack's. PAGES_MOST: system calls a call. */
-    enum { FAR = 64 << 20, PAGES_MOST = 64 };
+    /* FAR: a stack pointer further away is another stack's. PAGES_MAX: system calls a call. */
+    enum { FAR = 64 << 20, PAGES_MAX = 64 };
     uintptr_t page = os_page_size();
     if (own->high == 0) {
         own->low = stack_end() & ~(page - 1);
@@ -21,7 +21,7 @@ bool own_stack_look(struct own_stack *own, uintptr_t sp)
     if (sp >= own->high || sp < own->floor || own->high - sp > FAR)
         return false;
     for (unsigned i = 0; own->low > sp; i++) {
-        if (i == PAGES_MOST)
+        if (i == PAGES_MAX)
             return false;
         if (!os_readable((const void *)(own->low - page), sizeof(uintptr_t))) {
             own->floor = own->low;

@@ -10,9 +10,9 @@
 #include "base/os.h"
 
 enum {
-    INDEX_SHIFT = 8, /* the first index has 256 slots: 2 KiB for a program with few stacks */
-    INDEX_STEP = 2,  /* each is 4 times as long: all copies add up to a third of the last one */
-    HUGE_LEAST = 2 << 20, /* an index of this length is worth a huge page, the size of one */
+    INDEX_SHIFT = 8,    /* the first index has 256 slots: 2 KiB for a program with few stacks */
+    INDEX_STEP = 2,     /* each is 4 times as long: all copies add up to a third of the last one */
+    HUGE_MIN = 2 << 20, /* an index of this length is worth a huge page, the size of one */
 };
 static const size_t NO_SLOT = SIZE_MAX;
 
@@ -53,7 +53,7 @@ static bool memory_make(uint32_t *place, size_t bytes, struct limit limit)
     void *memory = limit.wait ? meta_take(bytes) : meta_take_now(bytes);
     if (memory == NULL)
         return false;
-    if (bytes >= HUGE_LEAST) /* lookups are at random addresses */
+    if (bytes >= HUGE_MIN) /* lookups are at random addresses */
         os_huge(memory, bytes, true);
     uint32_t none = 0;
     if (__atomic_compare_exchange_n(place, &none, meta_id(memory), false, __ATOMIC_ACQ_REL,

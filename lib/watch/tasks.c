@@ -19,7 +19,7 @@
 
 enum { SLAB_SHIFT = 6, SLAB = 1 << SLAB_SHIFT, SLABS = 1 << 11 };
 
-static struct lock lock = {0, LOCK_THREADS};
+static struct lock lock = {.rank = LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count = 1;         /* the next number */
 static uint32_t ids = 1;
@@ -91,9 +91,10 @@ static uint32_t row_find_locked(uint32_t tid)
 
 static void row_fill(struct task *task, uint32_t tid)
 {
-    uint32_t rows = task->rows;
+    uint32_t rows = task->rows, wait_rows = task->wait_rows;
     memset(task, 0, sizeof *task);
     task->rows = rows;
+    task->wait_rows = wait_rows;
     task->tid = tid;
     task->id = ids++;
     task->since_ms = os_now_ms();

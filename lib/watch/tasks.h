@@ -62,6 +62,12 @@ struct task {
     uint64_t wall_ns, wall_cpu_ns;
     uint64_t wall_next_ns; /* when the timer rings next */
     int64_t wall_left_ns;  /* time without a CPU less what is counted for it */
+    /* Its waits for locks (lib/cpu/waits.h). */
+    uint32_t wait_rows; /* the last of what is counted for it; stays with the number */
+    bool holds;         /* others have waited for it, and it is named there */
+    bool walking;       /* `wait_own` is in use */
+    uint64_t waits;
+    struct own_stack wait_own;
     /* When it ran (lib/cpu/course.h). */
     uint32_t course_version, course_shift;
     uint32_t course_us[TASK_COURSE];

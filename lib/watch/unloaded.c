@@ -18,18 +18,18 @@
 #include "base/os.h"
 
 /* Loaded objects that are compared, in static memory; bytes of notes: a build id has 36. */
-enum { LOADED_MOST = 1024, NOTES_MOST = 1024 };
+enum { LOADED_MAX = 1024, NOTES_MAX = 1024 };
 
 struct known {
     struct unloaded object;
     uintptr_t base, parts; /* what the loader says of its place */
 };
 
-static BULK struct known loaded[LOADED_MOST];
-static BULK bool seen[LOADED_MOST];
+static BULK struct known loaded[LOADED_MAX];
+static BULK bool seen[LOADED_MAX];
 static unsigned loaded_count;
 static unsigned long long adds, subs; /* the loader's counts at the last look; never both 0 */
-static BULK struct unloaded gone[UNLOADED_MOST];
+static BULK struct unloaded gone[UNLOADED_MAX];
 static unsigned gone_count;
 
 /* One pass over all objects. */
@@ -73,7 +73,7 @@ const struct unloaded *unloaded_at(unsigned at)
  * object's header gives for them. */
 static void id_read(uintptr_t at, size_t size, struct unloaded *object)
 {
-    uint8_t notes[NOTES_MOST], id[MAPS_ID_MOST];
+    uint8_t notes[NOTES_MAX], id[MAPS_ID_MAX];
     size = size < sizeof notes ? size : sizeof notes;
     if (!os_peek(notes, at, size))
         return;
@@ -152,7 +152,7 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *context)
     at = 0;
     while (at < loaded_count && !is_same(&loaded[at].object, &object))
         at++;
-    if (at < LOADED_MOST) {
+    if (at < LOADED_MAX) {
         loaded[at] = (struct known){object, info->dlpi_addr, (uintptr_t)info->dlpi_phdr};
         loaded_count += at == loaded_count;
         seen[at] = true;
@@ -166,7 +166,7 @@ static void gone_add(const struct unloaded *object)
     for (unsigned i = 0; i < count; i++)
         if (is_same(&gone[i], object))
             return;
-    if (count == UNLOADED_MOST)
+    if (count == UNLOADED_MAX)
         return;
     gone[count] = *object;
     store_release(&gone_count, count + 1);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Objects that are remembered (later ones are dropped); bytes of a SHA-1 build id; of a path. */
-enum { UNLOADED_MOST = 256, UNLOADED_ID = 20, UNLOADED_PATH = 160 };
+enum { UNLOADED_MAX = 256, UNLOADED_ID = 20, UNLOADED_PATH = 160 };
 
 struct unloaded {
     uintptr_t start, end, offset;       /* of its code; where that begins in the file */

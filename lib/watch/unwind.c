@@ -27,9 +27,9 @@
 #include "lib/watch/code.h"
 #include "lib/watch/rules.h"
 
-/* A step_far walks again from the start: ROWS_MOST bounds how often a walk does that, OWN_MOST is
+/* A step_far walks again from the start: ROWS_MAX bounds how often a walk does that, OWN_MAX is
  * the number of our own frames that may come on top. */
-enum { ROWS_MOST = 16, OWN_MOST = 64 };
+enum { ROWS_MAX = 16, OWN_MAX = 64 };
 /* Bytes of stack, from the caller of malloc down, that the longest walk needs. */
 enum { ROOM = 4096 };
 
@@ -179,7 +179,7 @@ static NOINLINE bool step_far(struct place *place)
 {
     struct cfi_registers registers;
     struct place own = {.memory.read = memory_read};
-    if (place->rows++ == ROWS_MOST)
+    if (place->rows++ == ROWS_MAX)
         return false;
     memset(registers.values, 0, sizeof registers.values);
     arch_registers(registers.values);
@@ -188,7 +188,7 @@ static NOINLINE bool step_far(struct place *place)
     own.sp = registers.values[ARCH_SP];
     if (!stack_enter(&own, own.sp))
         return false;
-    for (unsigned i = 0; i < WALK_MOST + OWN_MOST; i++) {
+    for (unsigned i = 0; i < WALK_MAX + OWN_MAX; i++) {
         bool found = own.pc == place->pc && own.sp == place->sp;
         if (!step_row(&own, &registers))
             return false;
@@ -317,7 +317,7 @@ INLINE void use_frame_pointer(struct walk *walk, unsigned at, uintptr_t fp)
         walk->slots[at] = slot | USED;
         walk->frames[at] = fp;
         bool loaded = ARCH_PUSHES_RETURN ? slot >> SP_BITS != 1 : !(slot & LONE);
-        if (likely(loaded || (slot & BARRIER)) || at == WALK_MOST - 1)
+        if (likely(loaded || (slot & BARRIER)) || at == WALK_MAX - 1)
             return;
     }
 }
@@ -359,7 +359,7 @@ static FOREIGN bool meets(struct walk *walk, struct place *place, unsigned at, u
 static NOINLINE unsigned is_stray(struct place *place, uintptr_t pc, unsigned at)
 {
     struct object object;
-    if (at == WALK_MOST - 1 || object_find(pc - 1, &object))
+    if (at == WALK_MAX - 1 || object_find(pc - 1, &object))
         return 0;
     place->end = END_UNSURE;
     return 1;
@@ -373,7 +373,7 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
 {
     uintptr_t pc = place->pc, sp = place->sp, fp = place->fp, high = place->high, cfa;
     uint64_t mark = sp | (uint64_t)1 << SP_BITS | BARRIER;
-    unsigned at = WALK_MOST;
+    unsigned at = WALK_MAX;
     for (;;) {
         walk->pcs[--at] = pc;
         walk->slots[at] = mark;
@@ -420,7 +420,7 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
             return at;
         }
     }
-    if (pc == 0 && at < WALK_MOST - 1) { /* no frame: the zero word that was just read marks the
+    if (pc == 0 && at < WALK_MAX - 1) { /* no frame: the zero word that was just read marks the
                                             end */
         uint64_t slot = walk->slots[at++];
         place->end = slot & BARRIER ? END_UNSURE : return_slot(slot);
@@ -443,7 +443,7 @@ static void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
  * `most`, drops those nearest to the root. */
 static void record(struct walk *walk, const struct place *place, unsigned at, unsigned most)
 {
-    unsigned fresh = WALK_MOST - at, kept = place->met ? (unsigned)place->old : 0;
+    unsigned fresh = WALK_MAX - at, kept = place->met ? (unsigned)place->old : 0;
     walk->same = place->met ? kept + 1 : 0;
     if (!place->met)
         walk->end = place->end;
@@ -491,7 +491,7 @@ INLINE void walk_from(struct walk *walk, const struct caller *from, bool interru
         walk->count = 1, walk->same = 0, walk->end = END_UNSURE;
         return;
     }
-    unsigned at = climb(walk, &place, WALK_MOST - most);
+    unsigned at = climb(walk, &place, WALK_MAX - most);
     record(walk, &place, at, most);
     if (place.strayed)
         walk->end = END_UNSURE;

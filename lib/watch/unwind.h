@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "lib/watch/own_stack.h"
 
-enum { WALK_MOST = 256 }; /* frames */
+enum { WALK_MAX = 256 }; /* frames */
 
 /* The registers after a function of ours has returned to its caller. Or those of code that a signal
  * interrupted, with its exact address plus one as the return address: readers look up one byte
@@ -45,16 +45,16 @@ enum caller_family { FAMILY_MALLOC, FAMILY_NEW, FAMILY_NEW_ARRAY, FAMILY_COUNT }
  * the part of the stack that did not change since the last walk is a prefix.
  */
 struct walk {
-    uint32_t count;            /* frames */
-    uint32_t same;             /* number of frames, from the root, that are the same as in the
+    uint32_t count;           /* frames */
+    uint32_t same;            /* number of frames, from the root, that are the same as in the
                                   walk before */
-    bool cut;                  /* the stack has more frames than `count` */
-    uintptr_t pcs[WALK_MOST];  /* return addresses; pcs[count - 1] is the caller's pc */
-    uint32_t nodes[WALK_MOST]; /* belongs to stacks.c: known for the first `same` */
+    bool cut;                 /* the stack has more frames than `count` */
+    uintptr_t pcs[WALK_MAX];  /* return addresses; pcs[count - 1] is the caller's pc */
+    uint32_t nodes[WALK_MAX]; /* belongs to stacks.c: known for the first `same` */
     /* What the unwinder compares to know that a frame is the same (unwind.c). */
-    uintptr_t slots[WALK_MOST];  /* the stack pointer, and where things were read from below it */
-    uintptr_t frames[WALK_MOST]; /* the frame pointer, where a step depended on it */
-    uintptr_t end;               /* how the walk ended */
+    uintptr_t slots[WALK_MAX];  /* the stack pointer, and where things were read from below it */
+    uintptr_t frames[WALK_MAX]; /* the frame pointer, where a step depended on it */
+    uintptr_t end;              /* how the walk ended */
     struct own_stack own;
     uint32_t generation; /* of the rules */
 };
@@ -66,7 +66,7 @@ INLINE void walk_forget(struct walk *walk)
     walk->generation = 0;
 }
 
-/* Fills `walk` with at most `most` frames (<= WALK_MOST). `walk` is zeroed memory, or what the same
+/* Fills `walk` with at most `most` frames (<= WALK_MAX). `walk` is zeroed memory, or what the same
  * thread's last call left there. */
 void unwind(struct walk *walk, const struct caller *from, unsigned most);
 /* The same in a signal handler, from what it interrupted; `context` is its third argument. The

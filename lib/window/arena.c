@@ -36,7 +36,7 @@ static const struct place places[] = {
 
 enum {
     CLAIM_FIRST = 4 << 20, /* bytes of the window opened at first, */
-    CLAIM_MOST = 64 << 20, /* and later at most, when less would do; */
+    CLAIM_MAX = 64 << 20,  /* and later at most, when less would do; */
     CLAIM_SHARE = 4,       /* between them a part of what is open */
     SKIP = 64 << 20, /* how far to move on when something stands in the way; then twice that */
     TABLE_STEP = 256 << 10,
@@ -55,7 +55,7 @@ struct table {
 };
 
 _Alignas(64) struct window window; /* base, granules and kinds in one line */
-struct lock arena_lock = {0, LOCK_ARENA};
+struct lock arena_lock = {.rank = LOCK_ARENA};
 
 enum { LIVE_TABLES = 3 };
 static const uint8_t live_shifts[LIVE_TABLES] = {4, 6, 8};
@@ -244,7 +244,7 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
     os_signals_set(UINT64_MAX, &signals); /* a handler may jump out, and the piece would be lost */
     lock_take(&arena_lock);
     size_t roomy = window.granules * GRANULE / CLAIM_SHARE;
-    roomy = roomy < CLAIM_FIRST ? CLAIM_FIRST : roomy > CLAIM_MOST ? CLAIM_MOST : roomy;
+    roomy = roomy < CLAIM_FIRST ? CLAIM_FIRST : roomy > CLAIM_MAX ? CLAIM_MAX : roomy;
     bool for_one = need > roomy;
     roomy = (for_one ? need + CLAIM_FIRST - 1 : roomy) & ~(size_t)(CLAIM_FIRST - 1);
     size_t at = arena_limited(roomy) ? 0 : claim_locked(roomy, for_one, &error);
@@ -306,6 +306,11 @@ void arena_recover(void)
     table_recover(&units);
     table_recover(&spans);
     table_recover(&meta);
+}
+
+size_t arena_claimed(void)
+{
+    return load_relaxed(&claimed);
 }
 
 size_t arena_mapped(void)

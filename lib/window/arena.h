@@ -71,6 +71,8 @@ bool arena_renew(void *at, size_t bytes);
 void arena_recover(void);
 
 /* For accounting. */
+/* Bytes of the window that are mapped. */
+size_t arena_claimed(void);
 size_t arena_mapped(void);
 size_t arena_tables_resident(void);
 size_t arena_resident(void);

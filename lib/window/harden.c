@@ -9,8 +9,8 @@
 #include "lib/window/sizes.h"
 
 enum {
-    POPULATED_MOST = 64 << 10,
-    MARKED_MOST = 1 << 28, /* bytes; markers of more would take too much memory of the kernel's */
+    POPULATED_MAX = 64 << 10,
+    MARKED_MAX = 1 << 28, /* bytes; markers of more would take too much memory of the kernel's */
 };
 
 bool harden_on;
@@ -61,7 +61,7 @@ bool harden_close(void *at, size_t bytes)
     if (!whole_pages(at, bytes, &from, &length))
         return false;
     void *pages = (void *)from;
-    if (markers && length <= MARKED_MOST && os_guard(pages, length, true))
+    if (markers && length <= MARKED_MAX && os_guard(pages, length, true))
         return length == bytes;
     if (!os_return(pages, length))
         memset(pages, 0, length); /* locked */
@@ -84,7 +84,7 @@ bool harden_open(void *at, size_t bytes, bool marked)
     }
     if (markers && !os_guard((void *)from, length, false))
         return false;
-    if (length <= POPULATED_MOST) /* what is to be used now: a call, instead of a fault a page */
+    if (length <= POPULATED_MAX) /* what is to be used now: a call, instead of a fault a page */
         os_populate((void *)from, length);
     return true;
 }

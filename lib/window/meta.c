@@ -10,7 +10,7 @@
 
 enum { SMALLEST_SHIFT = 6, LINE = 1 << SMALLEST_SHIFT, SHIFTS = 26 };
 
-struct lock meta_lock = {0, LOCK_META};
+struct lock meta_lock = {.rank = LOCK_META};
 
 static void *waiting[SHIFTS];            /* freed pieces by size, linked through their first word */
 static size_t used = 1 << META_ID_SHIFT; /* id 0 means "none" */

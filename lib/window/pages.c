@@ -17,16 +17,16 @@
 #include "lib/window/huge.h"
 
 enum {
-    EXACT = 64,     /* runs up to this many units have a list for each length, */
-    LOOK_MOST = 16, /* longer ones four lists a doubling; at most this many runs are looked at */
-    LOOK_MS_MOST = 1000,
-    IN_VAIN_MOST = 1000,    /* runs tried at a time that the kernel took nothing of, */
+    EXACT = 64,    /* runs up to this many units have a list for each length, */
+    LOOK_MAX = 16, /* longer ones four lists a doubling; at most this many runs are looked at */
+    LOOK_MS_MAX = 1000,
+    IN_VAIN_MAX = 1000,     /* runs tried at a time that the kernel took nothing of, */
     IN_VAIN_REST_MS = 1000, /* and how long none is tried after that: pages may be locked */
     TABLES_FROM = 1 << 20,  /* runs of this many bytes or more return their live bytes, too */
-    DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
-    DIRTY_SHARE = 1,                      /* one more for this many units in use */
-    ALONE_UNITS = 256,                    /* runs up to this many units may stay alone, */
-    ALONE_MOST = 256,                     /* and at most this many runs do */
+    DIRTY_MAX = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
+    DIRTY_SHARE = 1,                     /* one more for this many units in use */
+    ALONE_UNITS = 256,                   /* runs up to this many units may stay alone, */
+    ALONE_MAX = 256,                     /* and at most this many runs do */
 };
 
 BULK __attribute__((aligned(2048))) struct pages pages_of[POOL_MAX]; /* begun: on one page */
@@ -173,7 +173,7 @@ static struct span *find_locked(struct pages *pages, unsigned shelf, uint32_t un
     if (bucket >= EXACT) { /* its own list may hold shorter runs: look for the best fit */
         struct span *best = NULL;
         uint32_t id = pages->heads[shelf][bucket];
-        for (int i = 0; id != 0 && i < LOOK_MOST; i++, id = span_at(id)->next) {
+        for (int i = 0; id != 0 && i < LOOK_MAX; i++, id = span_at(id)->next) {
             struct span *span = span_at(id);
             if (span->units >= units && (best == NULL || span->units < best->units))
                 best = span;
@@ -328,9 +328,9 @@ static struct span *find_aligned_locked(struct pages *pages, unsigned shelf, uin
         return find_locked(pages, shelf, units);
     int looked = 0;
     for (unsigned bucket = filled_from(pages, shelf, bucket_of(units));
-         bucket < BUCKETS && looked < LOOK_MOST; bucket = filled_from(pages, shelf, bucket + 1)) {
+         bucket < BUCKETS && looked < LOOK_MAX; bucket = filled_from(pages, shelf, bucket + 1)) {
         uint32_t id = pages->heads[shelf][bucket];
-        for (; id != 0 && looked < LOOK_MOST; looked++, id = span_at(id)->next)
+        for (; id != 0 && looked < LOOK_MAX; looked++, id = span_at(id)->next)
             if (span_at(id)->units >= (uint64_t)skip_of(span_at(id), align) + units)
                 return span_at(id);
     }
@@ -438,14 +438,14 @@ void pages_give(struct span *span)
     span->kinds = 0;
     span->since_ms = now;
     span->side = pages_side % SIDES;
-    span->alone = !span->zero && span->units <= ALONE_UNITS && pages->alone < ALONE_MOST;
+    span->alone = !span->zero && span->units <= ALONE_UNITS && pages->alone < ALONE_MAX;
     if (span->alone) {
         store_relaxed(&span->state, SPAN_DIRTY);
         pages_link_locked(pages, span);
     } else {
         release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
     }
-    bool many = pages->dirty_units > DIRTY_MOST + pages->used_units / DIRTY_SHARE &&
+    bool many = pages->dirty_units > DIRTY_MAX + pages->used_units / DIRTY_SHARE &&
                 config.return_delay_ms != config_never;
     uint64_t oldest = span_at(pages->oldest)->since_ms;
     lock_give(&pages->lock);
@@ -557,7 +557,7 @@ size_t pages_return_most(unsigned pool, uint64_t since_ms, size_t most)
     since_ms = since_ms < now_ms ? since_ms : now_ms;
     lock_take(&pages->lock);
     while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
-           in_vain < IN_VAIN_MOST && bytes < most) {
+           in_vain < IN_VAIN_MAX && bytes < most) {
         bytes += return_one(pages, span_at(pages->oldest), now_ms, &refused);
         in_vain += refused;
     }
@@ -570,7 +570,7 @@ size_t pages_return_most(unsigned pool, uint64_t since_ms, size_t most)
 uint64_t pages_look_ms(void)
 {
     uint64_t half = config.return_delay_ms / 2;
-    return half < LOOK_MS_MOST ? half : LOOK_MS_MOST;
+    return half < LOOK_MS_MAX ? half : LOOK_MS_MAX;
 }
 
 void pages_tick(uint64_t now_ms)

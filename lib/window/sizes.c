@@ -43,7 +43,7 @@ unsigned sizes_blocks(const struct size_class *c, size_t units)
     size_t bytes = units * UNIT, most = bytes / c->size;
     size_t begin = c->step == 1 ? most : (bytes - TAIL_BYTES - 1) / c->size + 1;
     most = begin < most ? begin : most;
-    return (unsigned)(most < c->blocks_most ? most : c->blocks_most);
+    return (unsigned)(most < c->blocks_max ? most : c->blocks_max);
 }
 
 /* The length that wastes least at its end; of equals the longest. */
@@ -54,7 +54,7 @@ static unsigned units_for(const struct size_class *c)
                        : size <= MIDDLE_MAX ? SPAN_MIDDLE_UNITS
                                             : SPAN_PAGED_UNITS;
     unsigned best = 0;
-    for (unsigned units = c->units_least; units <= longest; units += c->step) {
+    for (unsigned units = c->units_min; units <= longest; units += c->step) {
         size_t bytes = (size_t)units * UNIT, blocks = sizes_blocks(c, units);
         if (blocks > SPAN_BLOCKS_MAX)
             break;
@@ -94,8 +94,8 @@ static void span_as_asked(struct size_class *c, size_t units)
 {
     size_t most = (size_t)SPAN_BLOCKS_MAX * c->size / UNIT, least = units_of(c->size);
     units = units > most && most >= least ? most : units < least ? least : units;
-    c->units_least = c->units_most = (uint16_t)((units + c->step - 1) / c->step * c->step);
-    c->blocks_most = (uint16_t)(units * UNIT / c->size);
+    c->units_min = c->units_max = (uint16_t)((units + c->step - 1) / c->step * c->step);
+    c->blocks_max = (uint16_t)(units * UNIT / c->size);
 }
 
 void sizes_ask(size_t from, size_t to, size_t units)
@@ -108,9 +108,9 @@ void sizes_ask(size_t from, size_t to, size_t units)
 
 size_t sizes_span(const struct size_class *c)
 {
-    size_t bytes = (size_t)c->units_least << UNIT_SHIFT;
-    size_t used = (size_t)units_of(c->blocks_most * (size_t)c->size) << UNIT_SHIFT;
-    return c->blocks_most <= SPAN_BLOCKS_MAX && used < bytes ? used : bytes;
+    size_t bytes = (size_t)c->units_min << UNIT_SHIFT;
+    size_t used = (size_t)units_of(c->blocks_max * (size_t)c->size) << UNIT_SHIFT;
+    return c->blocks_max <= SPAN_BLOCKS_MAX && used < bytes ? used : bytes;
 }
 
 void sizes_init(void)
@@ -121,9 +121,9 @@ void sizes_init(void)
         uint64_t granules = c->size / GRANULE;
         c->inverse = (uint32_t)(((UINT64_C(1) << 31) + granules - 1) / granules);
         c->step = c->size < STEP_FROM || c->size >= STEP_BELOW ? 1 : STEP_UNITS;
-        c->units_least = (uint16_t)((units_of(c->size) + c->step - 1) / c->step * c->step);
-        c->blocks_most = SPAN_BLOCKS_MAX + 1;
-        c->units_most = (uint16_t)units_for(c);
+        c->units_min = (uint16_t)((units_of(c->size) + c->step - 1) / c->step * c->step);
+        c->blocks_max = SPAN_BLOCKS_MAX + 1;
+        c->units_max = (uint16_t)units_for(c);
         if (unlikely(asked_units[class] != 0))
             span_as_asked(c, asked_units[class]);
     }

@@ -62,9 +62,9 @@ enum {
 struct size_class {
     uint32_t size;
     uint32_t inverse; /* 2^31 / (size in granules), rounded up: division by one multiply */
-    uint16_t units_least, units_most; /* of a span of this class */
-    uint16_t step;                    /* its length and its first unit are multiples of this */
-    uint16_t blocks_most;             /* where less is asked for than fits */
+    uint16_t units_min, units_max; /* of a span of this class */
+    uint16_t step;                 /* its length and its first unit are multiples of this */
+    uint16_t blocks_max;           /* where less is asked for than fits */
 };
 
 extern HIDDEN struct size_class size_classes[CLASS_COUNT];

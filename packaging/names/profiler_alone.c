@@ -26,7 +26,7 @@ extern const char __ehdr_start[] HIDDEN, _end[] HIDDEN;
 void *profiler_next(const char *name);
 
 bool init_ready;
-static struct lock init_lock = {0, LOCK_INIT};
+static struct lock init_lock = {.rank = LOCK_INIT};
 static bool failed;
 static pthread_key_t key;
 

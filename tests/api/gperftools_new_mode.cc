@@ -56,5 +56,5 @@ int main()
     all(2);
     CHECK_EQ(tc_set_new_mode(0), 1);
     all(0);
-    return 0;
+    return check_result();
 }

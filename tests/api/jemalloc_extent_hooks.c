@@ -15,11 +15,11 @@
 #pragma weak sallocx
 #pragma weak dallocx
 
-enum { GIVEN_MOST = 4096, MANY = 3000 };
+enum { GIVEN_MAX = 4096, MANY = 3000 };
 static struct {
     char *start;
     size_t size;
-} given[GIVEN_MOST];
+} given[GIVEN_MAX];
 static size_t given_count, given_bytes;
 static struct {
     int alloc, dalloc, destroy, commit, decommit, lazy, forced, split, merge;

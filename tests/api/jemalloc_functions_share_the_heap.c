@@ -92,6 +92,8 @@ static void collect(void *opaque, const char *text)
 static void statistics_are_printed(void)
 {
     malloc_stats_print(collect, printed, NULL);
+    CHECK(strstr(printed, "config.fill: true") && strstr(printed, "config.xmalloc: true") &&
+          strstr(printed, "config.debug: false"));
     CHECK(strncmp(printed, "___ Begin jemalloc statistics ___\n", 34) == 0);
     CHECK(strstr(printed, "\n  opt.prof: ") != NULL && strstr(printed, "\nAllocated: ") != NULL);
     CHECK(strstr(printed, "\n--- End jemalloc statistics ---\n") != NULL);

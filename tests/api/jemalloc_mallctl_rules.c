@@ -210,6 +210,33 @@ static void profiler_is_switched(void)
     CHECK_EQ(mallctl("thread.prof.name", NULL, NULL, &nothing, sizeof nothing), EFAULT);
 }
 
+static char dumped[64];
+
+static void note_dump(const char *name)
+{
+    free(opaque_ptr(malloc(100)));
+    snprintf(dumped, sizeof dumped, "%s", name);
+}
+
+/* The program is told the name of each dump. */
+static void dumps_are_told_of(void)
+{
+    const char *path = "dump_with_hook.heap", *name = "experimental.hooks.prof_dump";
+    void (*hook)(const char *) = note_dump, (*none)(const char *) = NULL;
+    size_t length = sizeof hook;
+    CHECK_EQ(mallctl(name, NULL, NULL, &hook, sizeof hook), 0);
+    CHECK_EQ(mallctl("prof.dump", NULL, NULL, &path, sizeof path), 0);
+    CHECK(strcmp(dumped, path) == 0);
+    unlink(path);
+    CHECK_EQ(mallctl(name, &hook, &length, &none, sizeof none), 0);
+    CHECK(hook == note_dump);
+    dumped[0] = '\0';
+    CHECK_EQ(mallctl("prof.dump", NULL, NULL, &path, sizeof path), 0);
+    CHECK(dumped[0] == '\0');
+    unlink(path);
+    CHECK_EQ(mallctl(name, NULL, NULL, NULL, 0), EINVAL);
+}
+
 static void dumps_are_written(void)
 {
     char path[] = "dump_by_name.heap", prefix[] = "by_prefix", missing[] = "no/such/folder/x";
@@ -388,6 +415,7 @@ int main(void)
     threads_count_for_themselves();
     profiler_is_switched();
     dumps_are_written();
+    dumps_are_told_of();
     experiments_answer();
     locks_are_not_counted();
     recent_blocks_are_told();

@@ -133,7 +133,9 @@ int main(void)
     CHECK(seen.frames > 0);
     CHECK(leaks.definite.bytes >= before.definite.bytes + 100);
     ignored(at_first + 1);
-    registered(at_first + 1);
+    const char *emulator = getenv("MEMOIR_EMULATOR");
+    if (emulator == NULL || *emulator == '\0') /* whose /proc/self/mem is another one's */
+        registered(at_first + 1);
     take(1, 100); /* a cycle of three */
     take(2, 100);
     take(3, 100);
@@ -146,5 +148,5 @@ int main(void)
     CHECK_EQ(seen.cycles, 1);
     disabled(at_first + 2);
     CHECK(memoir_leaks(&leaks, sizeof leaks.definite, NULL, NULL));
-    return 0;
+    return check_result();
 }

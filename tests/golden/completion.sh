@@ -36,7 +36,7 @@ offers() { # EXPECTED LINE WORDS...: the line, and its words
 }
 offers 'top' 'memoir to' memoir to
 offers '--metric' 'memoir top --met' memoir top --met
-offers 'churn count cpu' 'memoir top --metric c' memoir top --metric c
+offers 'churn condition count cpu' 'memoir top --metric c' memoir top --metric c
 offers 'peak' 'memoir top --at p' memoir top --at p
 offers 'module' 'memoir top --by m' memoir top --by m
 offers 'few.folded' 'memoir top few' memoir top few

@@ -18,7 +18,16 @@ mkfifo -m 666 "$place/fifo"
 mkdir "$place/theirs"
 chown $user "$place/theirs"
 as_user="setpriv --reuid=$user --regid=$user --clear-groups"
-raw() { CLIENT_USER=$user python3 "$place/control_client.py" "$@" 2>&1 | head -n 1; } # the status
+raw() { # the status; on a busy machine the helper may be gone before the client has connected
+    for _ in 1 2 3 4 5; do
+        status=$(CLIENT_USER=$user python3 "$place/control_client.py" "$@" 2>&1 | head -n 1)
+        case $status in
+        Traceback* | "no connection"*) sleep 0.5 ;;
+        *) break ;;
+        esac
+    done
+    echo "$status"
+}
 
 with() { # COMMAND...: launches it under the library
     launch env LD_PRELOAD="$place/libmemoir.so" "$@"

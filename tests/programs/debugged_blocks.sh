@@ -71,7 +71,20 @@ run 0 read_behind TCMALLOC_PAGE_FENCE=1 TCMALLOC_PAGE_FENCE_READABLE=1
 run 139 write_behind TCMALLOC_PAGE_FENCE=1 TCMALLOC_PAGE_FENCE_READABLE=1
 run 0 reuse TCMALLOC_PAGE_FENCE=1 TCMALLOC_PAGE_FENCE_NEVER_RECLAIM=1
 
+echo precious >victim
+ln -s victim link
+run 0 fills TCMALLOC_TRACE=1 "TCMALLOC_TRACE_FILE=$place/link"
+[ "$(cat victim)" = precious ] || fail "the trace follows a link: $(head -n 1 victim)"
+if [ "$(id -u)" -eq 0 ] && mkfifo theirs && chown 65534 theirs; then # with a reader
+    exec 9<>theirs
+    run 0 fills TCMALLOC_TRACE=1 "TCMALLOC_TRACE_FILE=$place/theirs"
+    exec 9>&-
+    says 1 "Can't open .*/theirs\\.  Logging disabled\\.$"
+fi
+echo longer than nothing >trace
+chmod 600 trace
 run 0 fills TCMALLOC_TRACE=1 "TCMALLOC_TRACE_FILE=$place/trace"
+[ "$(stat -c %a trace)" = 600 ] || fail "the trace has mode $(stat -c %a trace)"
 tab=$(printf '\t')
 head -1 trace | grep -Eq '^Trace started: [0-9]{10}$' || fail "the trace begins with $(head -1 trace)"
 sed -n 2p trace | grep -q "^func${tab}size${tab}ptr${tab}thread_id" || fail "its columns: $(sed -n 2p trace)"

@@ -2,6 +2,7 @@
 // helper
 // A program that uses gperftools' C++ class MallocExtension in every way. It prints what must be
 // the same with gperftools' library and with memoir's.
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,46 @@ static void numbers(MallocExtension *all)
     all->MarkThreadBusy();
     answer("set", all->SetNumericProperty("tcmalloc.max_total_thread_cache_bytes", 16 << 20) &&
                       property("tcmalloc.max_total_thread_cache_bytes") == 16 << 20);
+    answer("a least bound", all->SetNumericProperty("tcmalloc.max_total_thread_cache_bytes", 0) &&
+                                property("tcmalloc.max_total_thread_cache_bytes") == 512 << 10);
     answer("unknown", !all->SetNumericProperty("no.such", 1));
+}
+
+enum { GROWN = 300 << 20 };
+
+__attribute__((noinline)) static void *larger(void)
+{
+    void *volatile block = realloc(malloc(1 << 20), GROWN);
+    return block;
+}
+
+static bool is_larger(uintptr_t address)
+{
+    return address - (uintptr_t)larger < 100;
+}
+
+// The call that made the heap larger is in the first line, which is about the latest one.
+static void grow(MallocExtension *all)
+{
+    free(larger());
+    std::string growth;
+    all->GetHeapGrowthStacks(&growth);
+    answer("growth", growth.compare(0, 13, "heap profile:") == 0 &&
+                         growth.find("@ growth\n") != std::string::npos &&
+                         growth.find("\nMAPPED_LIBRARIES:\n") != std::string::npos);
+    const char *line = strchr(growth.c_str(), '\n');
+    bool found = false;
+    if (line != NULL && strtoull(strchr(line, ':') + 1, NULL, 10) >= GROWN)
+        for (char *at = (char *)strchr(line, '@') + 1; *at == ' ';)
+            found |= is_larger(strtoull(at, &at, 16));
+    answer("the call that made the heap larger", found);
+    void **traces = all->ReadHeapGrowthStackTraces();
+    found = traces != NULL && (size_t)traces[0] == 1 && (size_t)traces[1] >= GROWN;
+    bool called = false;
+    for (size_t i = 0; found && i < (size_t)traces[2]; i++)
+        called |= is_larger((uintptr_t)traces[3 + i]);
+    answer("its stack", called);
+    delete[] traces;
 }
 
 static void texts(MallocExtension *all)
@@ -102,9 +142,7 @@ static void texts(MallocExtension *all)
     answer("a sample", sample.compare(0, 20, "before heap profile:") == 0 &&
                            sample.find("MAPPED_LIBRARIES:") != std::string::npos);
     sample += " after";
-    std::string growth;
-    all->GetHeapGrowthStacks(&growth);
-    answer("growth", growth.compare(0, 13, "heap profile:") == 0);
+    grow(all);
     int period = 0;
     void **traces = all->ReadStackTraces(&period);
     size_t entries = 0, objects = 0;

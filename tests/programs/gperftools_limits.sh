@@ -23,7 +23,9 @@ for limit in TCMALLOC_HEAP_LIMIT_MB=64 MEMOIR=limit:64M; do
     between "$limit" "$first" 55 64
     between "$limit, again" "$second" 55 64
 done
-for total in TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=600000 MEMOIR=cache.total:600000; do
+# Less than 512 KiB is 512 KiB, as with gperftools.
+for total in TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=600000 MEMOIR=cache.total:600000 \
+    TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=0; do
     run "$total"
     between "$total" "$cached" 1 750 # bins have a least size
 done

@@ -155,6 +155,10 @@ HEAP_PROFILE_MMAP_LOG=1 run ./leaking mmap
 head -n 1 out.0001.heap | grep -Eq "^heap profile: +80: +3235840 " || fail "the log changes totals"
 grep -Eq '^munmap\(start=0x[0-9a-f]+, len=3145728\) = 0x0$' errors || fail "no log: $(cat errors)"
 
+# The time in the names, by option.
+MEMOIR=dump.time:on run ./leaking
+ls ./*.heap | grep -Eqx '\./out\.20[0-9]{6}-[0-9]{6}\.0001\.heap' || fail "timed: $(ls ./*.heap)"
+
 # The headers, in both of their places.
 for header in heap-profiler profiler malloc_extension_c tcmalloc; do
     printf '#include <google/%s.h>\n#include <gperftools/%s.h>\nint main(void) { return 0; }\n' \

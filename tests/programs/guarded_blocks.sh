@@ -83,6 +83,12 @@ rm -f ./*.json
 "$MEMOIR_TOOL" run --guard ./blocks own_handler >out 2>said
 [ $? -eq 7 ] || fail "memoir run changed the exit status"
 says 2 '^    #0  own_handler  .*guarded_blocks.c:[0-9]*$'
+[ "$(grep -c '^  accessed by thread' said)" -eq 1 ] || fail "the stacks are not there once: $(cat said)"
+grep -q '^  bytes (the block' said && ! grep -q 'names and lines:' said || fail "the report of the moment: $(cat said)"
+"$MEMOIR_TOOL" run --guard --no-summary ./blocks own_handler >out 2>said
+[ "$(grep -c '^  accessed by thread' said)" -eq 1 ] || fail "--no-summary: the stacks are not there once: $(cat said)"
+rm -f ./memoir-guard-*.json
+"$MEMOIR_TOOL" run --guard ./blocks own_handler >out 2>said
 [ -f memoir-guard-*-1.json ] || fail "memoir run did not keep the report"
 mkdir kept
 "$MEMOIR_TOOL" run --guard --output kept/run.memoir ./blocks own_handler >out 2>said

@@ -12,8 +12,8 @@
 #include "tests/programs/work.h"
 
 #ifdef __x86_64__
-enum { TRAP_FLAG = 0x100, BYTES = 100, WARM = 40, DRAIN = 200, STEPS_MOST = 400 };
-enum { FINE, TWICE = 10, BEYOND = 11, CHILD_SECONDS_MOST = 5 };
+enum { TRAP_FLAG = 0x100, BYTES = 100, WARM = 40, DRAIN = 200, STEPS_MAX = 400 };
+enum { FINE, TWICE = 10, BEYOND = 11, CHILD_SECONDS_MAX = 5 };
 
 enum deed { PAIR, PAIRS, KEEP, REPLACE, FREE, DEEDS };
 static const char *const names[DEEDS] = {"pair", "pairs", "keep", "replace", "free"};
@@ -89,7 +89,7 @@ static void be_child(bool in_free)
 {
     struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
     void *blocks[WARM], *block, *owned[4] = {NULL};
-    alarm(CHILD_SECONDS_MOST);
+    alarm(CHILD_SECONDS_MAX);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     close(STDERR_FILENO);
     for (int turn = 0; turn < 20; turn++) {
@@ -128,7 +128,7 @@ static void be_child(bool in_free)
 /* How many steps there were; counts those that did harm. */
 static int try_all(bool in_free, int *harm, int *hung)
 {
-    for (step_wanted = 1; step_wanted < STEPS_MOST; step_wanted++) {
+    for (step_wanted = 1; step_wanted < STEPS_MAX; step_wanted++) {
         int status = -1;
         pid_t child = fork();
         if (child == 0) {

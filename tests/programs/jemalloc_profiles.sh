@@ -57,6 +57,8 @@ run prof_leak_error:true,lg_prof_sample:0,prof_final:true ./leaking print >outpu
 [ "$(cat output)" = "not lost" ] || fail "output is lost"
 grep -q 'Exiting with error code because memory leaks were detected' errors || fail "not said"
 tail -n 1 jeprof.*.f.heap | grep -q . || fail "the dump is empty"
+ended=$(echo jeprof.*.f.heap | cut -d. -f2)
+[ ! -e "/dev/shm/memoir-$(id -u)-end-$ended" ] || fail "the recorder's file stays: $ended"
 run prof_leak_error:true ./leaking || fail "an error without prof_final"
 grep -q '^<jemalloc>: prof_leak_error is set w/o prof_final.$' errors || fail "no warning"
 
@@ -151,6 +153,10 @@ assert sum(row["alloc_trace"] != row["free_trace"] for row in rows) > len(rows) 
 END
 
 # The blocks that were recorded last, and who freed them.
+# The time in the names, by option.
+MEMOIR=dump.time:on run prof:true,prof_final:true,prof_prefix:timed ./leaking || fail "timed: $?"
+ls ./*.heap | grep -Eqx '\./timed\.20[0-9]{6}-[0-9]{6}\.[0-9]+\.0\.f\.heap' || fail "timed: $(ls ./*.heap)"
+
 build "$root/tests/programs/jemalloc_recent.c" -o recent
 run prof:true,lg_prof_sample:0,prof_recent_alloc_max:4 ./recent >recent.json || fail "recent: $?"
 nm recent >recent.names || fail "no names"

@@ -20,10 +20,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOTS = 2048, THREADS_MOST = 32, CALLS = 100000 };
+enum { SLOTS = 2048, THREADS_MAX = 32, CALLS = 100000 };
 
 /* One cache line a thread. */
 static struct {
@@ -47,6 +48,41 @@ static void on_fault(int number)
     signal(number, SIG_DFL); /* the program's own handler, which lets it die */
 }
 
+/* One that writes a report first, as crash handlers do, on a stack of its own. */
+static void on_fault_report(int number)
+{
+    (void)number;
+    for (int i = 0; i < 100; i++) {
+        void *volatile block = malloc(1000);
+        atomic_fetch_add(&truth[0].allocs, 1);
+        free(block);
+        atomic_fetch_add(&truth[0].frees, 1);
+    }
+    _exit(1);
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    abort();
+}
+
+/* An end that the threads do not expect: nearly always inside of malloc or free. */
+static void end_anywhere(void)
+{
+    static char stack[64 << 10];
+    struct sigaction fault = {.sa_handler = on_fault_report, .sa_flags = SA_ONSTACK};
+    stack_t place = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct itimerval soon = {.it_value = {0, 50000}};
+    if (strcmp(how, "segv-report") == 0) {
+        sigaltstack(&place, NULL);
+        sigaction(SIGSEGV, &fault, NULL);
+        *(volatile int *)0 = 1;
+    }
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &soon, NULL);
+}
+
 static void end(void)
 {
     if (strcmp(how, "segv") == 0)
@@ -61,6 +97,8 @@ static void end(void)
         _exit(0);
     else if (strcmp(how, "exit_group") == 0)
         syscall(SYS_exit_group, 0);
+    else if (strcmp(how, "never") != 0)
+        end_anywhere();
 }
 
 static void *work(void *number)
@@ -95,7 +133,7 @@ int main(int count, char **words)
     how = words[3];
     if (count > 4)
         wait_ns = atoll(words[4]);
-    if (threads > THREADS_MOST || ftruncate(fd, 4096) != 0)
+    if (threads > THREADS_MAX || ftruncate(fd, 4096) != 0)
         return 2;
     truth = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     signal(SIGSEGV, on_fault);

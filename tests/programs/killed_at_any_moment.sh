@@ -3,9 +3,10 @@
 # timeout=600
 #
 # Whatever ends a program, and at whatever moment, its recorder file has what was recorded: kill -9
-# after a random time, SIGSEGV with a handler of its own, abort, a fault inside free, _exit and
-# exit_group from a thread; and a copy of the file of a running program opens. The totals differ
-# from what the program itself has counted by no more than docs/FORMATS.md says.
+# after a random time, SIGSEGV with a handler of its own, which may allocate, abort, also inside of
+# malloc, a fault inside free, _exit and exit_group from a thread; static programs, too; and a copy of the file of a running program opens. The totals differ
+# from what the program itself has counted by no more than docs/FORMATS.md says. A damaged file
+# opens, too, and `memoir recover` does not remove it.
 #
 #     KILLS=N (10)             kills a mode; the largest differences are printed
 #     RATES='0 512K'           the modes
@@ -17,7 +18,8 @@ shm=/dev/shm
 [ -w "$shm" ] || shm=$place
 file=$(mktemp -u "$shm/memoir-test-XXXXXX") || exit 2
 trap 'rm -rf "$place" "$file"*' EXIT
-build "$root/tests/programs/killed_at_any_moment.c" -o "$place/victim" -lpthread
+build "$root/tests/programs/killed_at_any_moment.c" -o "$place/victim"
+build -static "$root/tests/programs/killed_at_any_moment.c" "$MEMOIR_STATIC" -o "$place/static"
 cd "$place" || exit 2
 
 cat >judge.py <<'END'
@@ -50,10 +52,42 @@ for name, true, most in (
 print(rate, threads, *found)
 END
 
+cat >damage.py <<'END'
+"""damage.py FILE HOW: see base/file/recorder_file.h."""
+import struct, sys
+path, how = sys.argv[1:3]
+SHEET, DIRECTORY, SIZES = 65536, 32768, 128
+with open(path, "rb") as file:
+    data = bytearray(file.read())
+entries = struct.unpack_from("<%dI" % (len(data) // SHEET), data, DIRECTORY)
+at = {entry & 255: number * SHEET for number, entry in reversed(list(enumerate(entries)))}
+if how == "cut":
+    del data[-SHEET:]
+elif how == "nodes":  # called by a stack that there is not
+    for row in range(2, 100):
+        struct.pack_into("<I", data, at[1] + 16 * row + 8, 1)
+elif how == "sites":  # counters of 2 to the power of 62, more blocks repeated than there were
+    for row in range(256):
+        struct.pack_into("<QQQ", data, at[2] + 256 * row + 24, 1 << 62, 1 << 62, 1 << 62)
+        struct.pack_into("<I", data, at[2] + 256 * row + 224, 1 << 31)
+elif how == "sizes":
+    for mark in range(1, 80):
+        struct.pack_into("<I", data, SIZES + 4 * mark, 1 << 30)
+elif how == "heaps":
+    data[at[4]:at[4] + SHEET] = b"\xff" * SHEET
+elif how == "directory":  # the first sheet of nodes is the 4,000th
+    struct.pack_into("<I", data, DIRECTORY + 4 * (at[1] // SHEET), 1 | 4000 << 8)
+elif how == "log":
+    data[at[5]:at[5] + SHEET] = bytes(SHEET)
+with open(path, "wb") as file:
+    file.write(data)
+END
+
 # run RATE THREADS HOW [NS]: in the background; $victim.
+binary=victim
 run() {
     rm -f truth "$file"*
-    LD_PRELOAD=$MEMOIR_LIB MEMOIR="recorder:$file,heap.rate:$1" ./victim truth "$2" "$3" ${4:+"$4"} \
+    LD_PRELOAD=$MEMOIR_LIB MEMOIR="recorder:$file,heap.rate:$1" ./$binary truth "$2" "$3" ${4:+"$4"} \
         2>message &
     victim=$!
 }
@@ -79,13 +113,15 @@ for rate in ${RATES:-0 512K}; do
         wait "$victim" 2>/dev/null
         judge "$rate" "$threads" "kill $i"
     done
-    for how in segv abort double-free _exit exit_group; do
+    for how in segv segv-report abort abort-anywhere double-free _exit exit_group static; do
+        [ $how != static ] || binary=static
         run "$rate" 2 "$how"
         wait "$victim" 2>/dev/null
         judge "$rate" 2 "$how"
         "$MEMOIR_TOOL" top "$file" 2>&1 | grep -q 'did not end in order' ||
             fail "$how: the end is not mentioned"
     done
+    binary=victim
     run "$rate" 2 never
     while [ ! -s truth ]; do sleep 0.01; done
     for i in 1 2 3 4 5; do
@@ -95,6 +131,19 @@ for rate in ${RATES:-0 512K}; do
     done
     kill -9 "$victim"
     wait "$victim" 2>/dev/null
+    for how in cut nodes sites sizes heaps directory log; do
+        cp "$file" copy
+        python3 damage.py copy $how || fail "damage.py $how"
+        timeout 20 "$MEMOIR_TOOL" top copy >/dev/null 2>message ||
+            fail "a copy with damaged $how does not open: $(cat message)"
+        timeout 20 "$MEMOIR_TOOL" recover copy >/dev/null 2>message || fail "damaged $how: $(cat message)"
+        case $how in
+        cut | log)
+            [ -e copy ] && grep -q 'the file is kept' message || fail "damaged $how: $(cat message)"
+            ;;
+        esac
+        rm -f copy*
+    done
 done
 awk '{ for (i = 3; i <= 5; i++) if ($i > most[$1 " " $2, i]) most[$1 " " $2, i] = $i
     kills[$1 " " $2]++ }

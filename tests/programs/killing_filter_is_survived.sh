@@ -50,7 +50,7 @@ for options in capture:c.memoir,capture.interval:100ms capture:c.memoir,heap.rat
 done
 survives '' leak.at_exit:on
 survives '' leak.at_exit:on sync
-survives '' dump.prefix:d,dump.interval:100ms,dump.exit:on
+survives '' dump.prefix:d,dump.interval:100ms,dump.exit:on,recorder.end:off # a file could not be removed
 said_once 'dumps'
 rm -f c.memoir
 survives capture capture:c.memoir,capture.interval:100ms

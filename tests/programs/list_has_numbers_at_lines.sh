@@ -81,6 +81,17 @@ expect 3 "$MEMOIR_TOOL" list known.memoir no_such_function --quiet 2>message
 grep -q "no function matches 'no_such_function'" message || fail "the message is: $(cat message)"
 expect 2 "$MEMOIR_TOOL" list known.memoir --quiet 2>message
 
+# The profile names a pipe that nothing is written to: it is not waited for.
+"$MEMOIR_TOOL" export known.memoir -o known.pb.gz 2>/dev/null
+mkdir src
+mkfifo src/known.c
+for old in "pprof -list=main known known.pb.gz" "pprof -weblist=main known known.pb.gz" "jeprof --list=main known known.pb.gz" \
+    "jeprof --disasm=main known known.pb.gz" "list main known.memoir" "disasm main known.memoir" "top known.pb.gz"; do
+    timeout 60 "$MEMOIR_TOOL" $old </dev/null >out 2>&1
+    [ $? -ne 124 ] || fail "a pipe in place of the source is waited for: memoir $old"
+done
+rm -r src
+
 if "$MEMOIR_TOOL" disasm known.memoir '^main$' --quiet --source-path moved >disasm.txt 2>message; then
     grep -Eq '^ +[0-9.]+ KiB +[0-9.]+ KiB +[0-9a-f]+: +(call|bl) ' disasm.txt ||
         fail "no call with its bytes: $(cat disasm.txt)"

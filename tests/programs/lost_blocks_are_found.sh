@@ -50,6 +50,20 @@ runs 0 --leaks --error-exitcode 7 --suppressions valgrind.txt ./lost
 runs 1 --leaks --no-summary ./lost
 [ ! -s err ] || { echo "--no-summary says:"; cat err; failed=1; }
 runs 3 --leaks --suppressions missing.txt ./lost
+# Without a scan there is no verdict: 4, and a line says why; the program's own status stays.
+printf '#include <stdlib.h>\n#include <unistd.h>\nint main(int n, char **v)\n{\n    void *block = malloc(100);\n    free(block);\n    return block ? n > 1 ? _exit(atoi(v[1])), 0 : 0 : 1;\n}\n' >ends.c
+$cc ends.c -o ends
+runs 0 --leaks ./ends
+runs 4 --leaks ./ends 0
+wanted "no scan" '^memoir: no scan for lost blocks was made' err
+runs 4 --leaks --error-exitcode 7 --no-summary ./ends 0
+wanted "no scan" '^memoir: no scan for lost blocks was made' err
+runs 3 --leaks ./ends 3
+wanted "no scan" '^memoir: no scan for lost blocks was made' err
+if $cc -static ends.c -o still 2>/dev/null; then
+    runs 4 --leaks ./still
+    runs 0 ./still
+fi
 runs 2 --leaks --error-exitcode 256 ./lost
 runs 2 --error-exitcode 7 ./lost
 # The control: what the rule exit calls a leak is more.

@@ -88,9 +88,14 @@ bool track_covered(void)
     return true;
 }
 
-uint64_t series_resident_peak(void)
+void growth_each(void (*each)(void *context, const struct growth *growth), void *context)
 {
-    return 0;
+    (void)each, (void)context;
+}
+
+void series_memory_now(struct series_memory *memory)
+{
+    memset(memory, 0, sizeof *memory);
 }
 
 uint64_t track_off_ms(void)
@@ -125,7 +130,7 @@ static void count(struct account *account)
 
 struct size_class size_classes[CLASS_COUNT];
 
-unsigned series_points(struct series_point points[SERIES_MOST])
+unsigned series_points(struct series_point points[SERIES_MAX])
 {
     for (unsigned i = 0; i < 5; i++)
         points[i] = (struct series_point){1000 + i, 10 * i, 20 * i, i, 4096};
@@ -191,6 +196,11 @@ void mirror_code_end(void)
 }
 
 void capture_leaks(struct capture *capture)
+{
+    (void)capture;
+}
+
+void capture_locks(struct capture *capture)
 {
     (void)capture;
 }

@@ -6,7 +6,7 @@
 
 #include "tests/programs/work.h"
 
-enum { SLOTS = 100, TURNS = 30000, MAPPINGS_MOST = 2500 };
+enum { SLOTS = 100, TURNS = 30000, MAPPINGS_MAX = 2500 };
 
 static size_t mappings(void)
 {
@@ -53,7 +53,7 @@ int main(void)
         }
         if (turn % 3000 == 0) {
             size_t now = mappings();
-            CHECK_AT(now < MAPPINGS_MOST, "%zu mappings after %u turns", now, turn);
+            CHECK_AT(now < MAPPINGS_MAX, "%zu mappings after %u turns", now, turn);
         }
     }
     return check_result();

@@ -11,7 +11,7 @@
 
 #pragma weak memoir_set_rate
 
-enum { STACK = 16 << 10, RECORDING_MOST = 4 << 10, DUMPING_MOST = 6 << 10, PAINT = 0xA7 };
+enum { STACK = 16 << 10, RECORDING_MAX = 4 << 10, DUMPING_MAX = 6 << 10, PAINT = 0xA7 };
 
 static ucontext_t outside, inside;
 static unsigned char *stack;
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     if (getenv("DUMPING") != NULL) {
         size_t used = depth();
         printf("%s: %zu\n", getenv("DUMPING"), used);
-        CHECK(used <= DUMPING_MOST);
+        CHECK(used <= DUMPING_MAX);
         return check_result();
     }
     static const int64_t rates[] = {512 << 10, 4096, 0, -1};
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         memoir_set_rate(rates[i]);
         size_t used = depth();
         printf("rate %ld: %zu\n", (long)rates[i], used);
-        CHECK(used <= RECORDING_MOST);
+        CHECK(used <= RECORDING_MAX);
     }
     static const char *const formats[] = {"memoir", "pprof", "jemalloc", "gperftools"};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # timeout=600
 # The recorder file where little is allowed: a full /dev/shm and one of 64 MB, a limit on the size of
-# files, a read-only folder, chroot, workers that drop root (nginx's, too), Go with cgo, libraries
-# that were unloaded. The program does what it would do without us; what fits is recorded; what does
+# files, a read-only folder, chroot, workers that drop root (nginx's, too) or are killed at once, vfork,
+# Go with cgo and its ends, libraries that were unloaded. The program does what it would do without us; what fits is recorded; what does
 # not is one message.
 . "$(dirname "$0")/common.sh"
 need python3
@@ -43,6 +43,7 @@ static void end(void)
 }
 int main(int count, char **words)
 {
+    pid_t child;
     (void)count;
     switch (words[1][0]) {
     case 'm': /* many stacks, then an end in order */
@@ -78,6 +79,30 @@ int main(int count, char **words)
         keep_some(100);
         end();
     }
+    case 'q': /* a worker that allocates at once and is killed while it sleeps */
+        if ((child = fork()) == 0) {
+            for (int i = 0; i < 300; i++)
+                keep_some(10000);
+            for (;;)
+                pause();
+        }
+        usleep(500000);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        end();
+    case 'v': /* a child that shares the memory, and allocates in it; one that starts a program */
+        if (vfork() == 0) {
+            keep_some(300000);
+            _exit(0);
+        }
+        if (vfork() == 0) {
+            execl(words[0], words[0], "m", "4", NULL);
+            _exit(9);
+        }
+        while (wait(NULL) > 0)
+            ;
+        keep_some(500000);
+        end();
     case 'r': /* a rise, and sleep; a fall, and sleep */
         last = malloc(100 << 20);
         usleep(50000);
@@ -128,6 +153,24 @@ run recorder:$place/state,heap.rate:0 d ./library.so
 names state take_in_library
 rm -f state
 
+for rate in 0 512K; do
+    what="a worker that is killed soon, rate $rate"
+    run recorder:$place/state,heap.rate:$rate q
+    set -- state-*
+    [ -e "$1" ] && "$MEMOIR_TOOL" report "$1" 2>/dev/null | grep -Eq '^ +peak [23]\.[0-9]+ MiB ' ||
+        fail "$what: $(ls; cat errors)"
+    quiet errors
+    rm -f state*
+done
+
+what='vfork'
+run recorder:$place/state,heap.rate:0 v
+"$MEMOIR_TOOL" report --json state 2>message | grep -q '"allocations": 2,' || fail "$what: $(cat message errors)"
+[ "$(find . -name 'state*' | wc -l)" -eq 2 ] || fail "$what: $(ls)"
+[ "$(cat out)" = done ] || fail "$what: $(cat out errors)"
+quiet errors
+rm -f state*
+
 what='a limit on the size of files'
 (
     ulimit -f 2048
@@ -149,21 +192,60 @@ package main
 // #include <string.h>
 // __attribute__((noinline)) static void *from_c(size_t size) { return memset(malloc(size), 1, size); }
 import "C"
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
-func main() {
-	for i := 0; i < 100; i++ {
+func work(done chan bool) {
+	for i := 0; i < 25; i++ {
 		C.from_c(10000)
 	}
-	os.Exit(7)
+	done <- true
+}
+
+func main() {
+	done := make(chan bool)
+	for i := 0; i < 4; i++ {
+		go work(done)
+	}
+	for i := 0; i < 4; i++ {
+		<-done
+	}
+	switch os.Args[1] {
+	case "exit":
+		os.Exit(7)
+	case "panic":
+		go panic("told to")
+		<-done
+	case "fault":
+		var nothing *int
+		*nothing = 1
+	case "kill":
+		syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+	case "group":
+		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 9, 0, 0)
+	}
 }
 END
     if (cd go && GO111MODULE=off GOFLAGS= GOCACHE="$place/gocache" HOME="$place" CGO_ENABLED=1 \
         nice go build -o ../with_go main.go) >out 2>&1; then
-        MEMOIR=recorder:$place/state,heap.rate:0 LD_PRELOAD=$library ./with_go 2>errors
-        [ $? -eq 7 ] || fail "$what: exit code"
-        quiet errors
-        "$MEMOIR_TOOL" report --json state 2>message | grep -q '"name": "from_c"' || fail "$what: $(cat message)"
+        while read -r how code; do
+            MEMOIR=recorder:$place/state,heap.rate:0 LD_PRELOAD=$library ./with_go "$how" 2>errors
+            [ $? -eq "$code" ] || fail "$what, $how: exit code"
+            quiet errors
+            "$MEMOIR_TOOL" top --json state >report 2>message || fail "$what, $how: $(cat message)"
+            tr -d '\n' <report | grep -Eq '"name": "from_c",[^}]*"self_objects": 100,' ||
+                fail "$what, $how: $(grep -A 8 from_c report)"
+            rm -f state*
+        done <<'END'
+exit 7
+panic 2
+fault 2
+kill 137
+group 9
+return 0
+END
     else
         echo "Go can't build with cgo here: $(tail -1 out)"
     fi

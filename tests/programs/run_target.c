@@ -7,6 +7,7 @@
  * in a session of its own.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,12 @@ int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "exit";
     int number = argc > 2 ? atoi(argv[2]) : 0;
+    bool waits =
+        strcmp(way, "wait") == 0 || strcmp(way, "daemon") == 0 || strcmp(way, "session") == 0;
+    if (waits) { /* first: the test may send one as soon as it knows the process */
+        signal(SIGUSR1, on_signal);
+        signal(SIGTERM, on_signal);
+    }
     if (strcmp(way, "child") == 0 && fork() > 0) {
         wait(NULL);
         return 0;
@@ -85,9 +92,7 @@ int main(int argc, char **argv)
     if (strcmp(way, "copy") == 0)
         for (int c; (c = getchar()) != EOF;)
             putchar(c);
-    if (strcmp(way, "wait") == 0 || strcmp(way, "daemon") == 0 || strcmp(way, "session") == 0) {
-        signal(SIGUSR1, on_signal);
-        signal(SIGTERM, on_signal);
+    if (waits) {
         printf("ready\n");
         fflush(stdout);
         while (!seen)

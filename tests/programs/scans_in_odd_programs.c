@@ -234,6 +234,16 @@ static void no_process(void)
         pause_us(1000);
 }
 
+/* The kernel protects the memory of a process that gave up root from its own user. */
+static void dropped(void)
+{
+    if (setuid(65534) != 0)
+        exit(77);
+    wanted += made; /* whatever was made as root */
+    while (!ends)
+        pause_us(1000);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -249,6 +259,7 @@ static const struct {
     {"dontfork", NULL, MADV_DONTFORK},
     {"wipeonfork", NULL, MADV_WIPEONFORK},
     {"huge", huge, 0},
+    {"dropped", dropped, 0},
     {"no_process", no_process, 0},
 };
 

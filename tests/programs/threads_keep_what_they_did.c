@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, THREADS_MOST = 200 };
+enum { THREADS = 4, THREADS_MAX = 200 };
 static pthread_barrier_t all_there;
-static void *left[THREADS_MOST];
+static void *left[THREADS_MAX];
 
 static void *work(void *number)
 {
@@ -28,7 +28,7 @@ static void *work(void *number)
 
 int main(int argc, char **argv)
 {
-    static pthread_t threads[THREADS_MOST];
+    static pthread_t threads[THREADS_MAX];
     size_t count = argc > 1 ? (size_t)atoi(argv[1]) : THREADS;
     if (pthread_barrier_init(&all_there, NULL, (unsigned)count) != 0)
         return 1;

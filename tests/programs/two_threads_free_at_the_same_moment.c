@@ -8,7 +8,7 @@
 
 #include "tests/programs/work.h"
 
-enum { BYTES = 100, NEIGHBOURS = 60, STEPS_MOST = 400, STEPS_LEAST = 5, BEYOND = 42 };
+enum { BYTES = 100, NEIGHBOURS = 60, STEPS_MAX = 400, STEPS_MIN = 5, BEYOND = 42 };
 
 #ifdef __x86_64__
 enum { TRAP_FLAG = 0x100 };
@@ -127,11 +127,11 @@ int main(void)
 {
     int both = 0, wanted = 1;
     alarm(100);
-    while (wanted < STEPS_MOST && caught_at(wanted, &both)) {
+    while (wanted < STEPS_MAX && caught_at(wanted, &both)) {
         wanted++;
     }
     printf("%d steps, both threads went on at %d of them\n", wanted - 1, both);
-    CHECK(wanted > STEPS_LEAST && wanted < STEPS_MOST);
+    CHECK(wanted > STEPS_MIN && wanted < STEPS_MAX);
     CHECK(both > 0);
     return check_result();
 }

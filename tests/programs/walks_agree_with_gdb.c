@@ -20,7 +20,7 @@ __attribute__((noinline)) void stop_here(void)
 static __attribute__((noinline)) void walk_and_stop(void)
 {
     struct caller from = CALLER_HERE;
-    unwind(&walk, &from, WALK_MOST);
+    unwind(&walk, &from, WALK_MAX);
     stop_here();
     __asm__ volatile("");
 }

@@ -49,15 +49,15 @@ static int same(void *const *theirs, unsigned count)
 
 static void compare(const struct caller *from)
 {
-    void *theirs[WALK_MOST + 16];
+    void *theirs[WALK_MAX + 16];
     if (walk == NULL) {
         walk = __libc_malloc(sizeof *walk);
         memset(walk, 0, sizeof *walk);
     }
-    unsigned count = (unsigned)unw_backtrace(theirs, WALK_MOST + 16), skip = 0;
+    unsigned count = (unsigned)unw_backtrace(theirs, WALK_MAX + 16), skip = 0;
     while (skip < count && (uintptr_t)theirs[skip] != from->pc)
         skip++;
-    unwind(walk, from, WALK_MOST);
+    unwind(walk, from, WALK_MAX);
     unsigned long number = __atomic_add_fetch(&walks, 1, __ATOMIC_RELAXED);
     if (plant && number % 1000 == 0)
         theirs[skip] = NULL;

@@ -41,7 +41,7 @@ static void handler(int, siginfo_t *, void *context)
 #else
     struct caller from = {machine->pc + 1, machine->sp, machine->regs[29]};
 #endif
-    unwind(&in_handler, &from, WALK_MOST);
+    unwind(&in_handler, &from, WALK_MAX);
     if (root != 0) {
         walks++;
         whole += in_handler.pcs[0] == root;
@@ -51,7 +51,7 @@ static void handler(int, siginfo_t *, void *context)
 static __attribute__((noinline)) void walk_here()
 {
     struct caller from = CALLER_HERE;
-    unwind(&in_code, &from, WALK_MOST);
+    unwind(&in_code, &from, WALK_MAX);
     if (root == 0)
         root = in_code.pcs[0];
     else if (in_code.pcs[0] != root)

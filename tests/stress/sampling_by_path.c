@@ -37,7 +37,7 @@ enum {
     SIZES_MAX = 300,
     BATCH = 16384,          /* blocks that live at once, */
     BATCH_BYTES = 16 << 20, /* and their bytes */
-    EXPECTED_LEAST = 8,     /* samples of a cell that is worth a look */
+    EXPECTED_MIN = 8,       /* samples of a cell that is worth a look */
     CODE_MAX = 600,         /* bytes of a function below */
     RANGES = 5,
     RANGE_BYTES = 6 << 20, /* of blocks for one estimate */
@@ -160,7 +160,7 @@ static void cell_run(const struct path *path, struct cell *cell, unsigned n, dou
     double p = odds(cell->usable, rate), trials = ceil(expected / p), most = brief ? 1e5 : 3e7;
     trials = trials > most ? most : trials < 200 ? 200 : trials;
     cell->trials = cell->got = 0;
-    if (trials * p < EXPECTED_LEAST)
+    if (trials * p < EXPECTED_MIN)
         return;
     size_t batch = BATCH_BYTES / cell->usable;
     batch = batch > BATCH ? BATCH : batch < 16 ? 16 : batch;

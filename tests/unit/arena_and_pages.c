@@ -10,7 +10,7 @@
 #include "base/os.h"
 #include "lib/window/pages.h"
 
-enum { RUNS = 400, SHADOW = 1 << 18, LIVE_MOST = 12 << 10 };
+enum { RUNS = 400, SHADOW = 1 << 18, LIVE_MAX = 12 << 10 };
 
 struct run {
     struct span *span;
@@ -158,7 +158,7 @@ static void random_operations_never_overlap(void)
     for (unsigned i = 0; i < unit_times(40000); i++) {
         unsigned number = upto(RUNS) - 1;
         if (runs[number].span == NULL) {
-            if (live_units < LIVE_MOST)
+            if (live_units < LIVE_MAX)
                 take(number);
         } else {
             unsigned what = upto(8);

@@ -131,7 +131,7 @@ static void free_spans_go_back(void)
         if (span->state != SPAN_BLOCKS)
             continue;
         const struct size_class *c = &size_classes[mark_class(span->mark)];
-        assert(span->units == c->units_least && 2 * c->size <= UNIT);
+        assert(span->units == c->units_min && 2 * c->size <= UNIT);
         assert(kept[span->home >> 8 != 0][span->home & 255][span->taker % CENTRAL_HEADS]++ == 0);
     }
 }

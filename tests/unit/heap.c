@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Heaps: bins fill, overflow, grow and go home without losing or doubling a block, stay within the
- * option's cap, and hold less where there are many threads; clocks count every malloc, ended heaps
- * are used again, idle bins are emptied, spare watched blocks are counted and go home, and no
- * change of mode is lost on the way to a thread.
+ * option's cap, share it evenly, and hold less where there are many threads; clocks count every
+ * malloc, ended heaps are used again, idle bins are emptied, spare watched blocks are counted and
+ * go home, and no change of mode is lost on the way to a thread.
  */
 #include "lib/alloc/heap.h"
 
@@ -96,6 +96,44 @@ static void bins_stay_within_the_cap(void)
         before = most;
         heap_end(heap);
     }
+    config_defaults(&config);
+}
+
+/* Allocates `count` blocks and frees them, again and again. */
+static void swing_class(struct heap *heap, unsigned class, unsigned count, int rounds)
+{
+    static void *held[HELD];
+    for (int round = 0; round < rounds; round++) {
+        for (unsigned i = 0; i < count; i++)
+            assert((held[i] = unit_malloc(heap, class)) != NULL);
+        for (unsigned i = 0; i < count; i++)
+            unit_free(heap, held[i]);
+    }
+}
+
+/* A bin that took all of the allowance makes room for others, in which as much comes and goes. */
+static void bins_even_out(void)
+{
+    enum { FIRST = CLASS_COUNT - 3, ROUNDS = 100, BLOCKS = 64 };
+    config.cache = 2 << 20;
+    heap_drop_parked(0, 0);
+    struct heap *heap = unit_heap(0, 0);
+    swing_class(heap, FIRST, BLOCKS, ROUNDS);
+    unsigned alone = heap_stock(heap, FIRST)->cap;
+    assert(alone >= BLOCKS / 2);
+    for (int round = 0; round < ROUNDS; round++)
+        for (unsigned class = FIRST; class < CLASS_COUNT; class ++)
+            swing_class(heap, class, BLOCKS, 1);
+    unsigned low = alone, high = 0;
+    for (unsigned class = FIRST; class < CLASS_COUNT; class ++) {
+        const struct stock *stock = heap_stock(heap, class);
+        low = stock->cap < low ? stock->cap : low;
+        high = stock->cap > high ? stock->cap : high;
+        assert(stock->batch <= stock->cap && heap_cached(heap, class) <= stock->cap);
+        assert(heap->limit[class] == stock->cap);
+    }
+    assert(heap->cache_bytes <= config.cache && high <= 2 * low);
+    heap_end(heap);
     config_defaults(&config);
 }
 
@@ -536,6 +574,7 @@ int main(void)
     the_empty_heap_is_empty_and_full();
     bins_fill_and_go_home();
     bins_stay_within_the_cap();
+    bins_even_out();
     bins_of_many_threads_hold_less();
     clocks_count_every_malloc();
     clocks_end_when_they_should();

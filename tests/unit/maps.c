@@ -23,7 +23,7 @@
 #include "base/os.h"
 
 struct own {
-    uint8_t id[MAPS_ID_MOST];
+    uint8_t id[MAPS_ID_MAX];
     size_t length;
 };
 
@@ -63,7 +63,7 @@ static void this_program_is_there(void)
     struct own own = {{0}, 0};
     unsigned code_seen = 0, data_seen = 0, stack_seen = 0;
     uint64_t before = 0;
-    uint8_t id[MAPS_ID_MOST];
+    uint8_t id[MAPS_ID_MAX];
     dl_iterate_phdr(own_id, &own);
     assert(maps_open(&maps));
     while (maps_next(&maps, &map)) {
@@ -106,7 +106,7 @@ static void odd_names_do_no_harm(void)
     while (maps_next(&maps, &map)) {
         assert(map.start > 1);
         seen += inside(&map, at) && strlen(map.path) > 4000;
-        uint8_t id[MAPS_ID_MOST];
+        uint8_t id[MAPS_ID_MAX];
         maps_build_id(&maps, &map, id);
     }
     maps_close(&maps);

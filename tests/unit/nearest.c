@@ -26,9 +26,9 @@ int main(void)
     assert(distance("kitten", "sitting") == 3);
     assert(distance("heap", "thp") == 3);
 
-    assert(nearest_most(0) == 0 && nearest_most(2) == 0);
-    assert(nearest_most(3) == 1 && nearest_most(7) == 1);
-    assert(nearest_most(8) == 2 && nearest_most(60) == 2);
+    assert(nearest_max(0) == 0 && nearest_max(2) == 0);
+    assert(nearest_max(3) == 1 && nearest_max(7) == 1);
+    assert(nearest_max(8) == 2 && nearest_max(60) == 2);
 
     char a[200];
     char b[200];

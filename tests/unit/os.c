@@ -307,7 +307,11 @@ static void words_are_looked_at_safely(void)
     assert(os_word_is_set(words + 1) && !os_word_is_set(words) && words[1] == 1);
     words[2] = UINT32_MAX;
     assert(os_word_is_set(words + 2));
+    assert(os_word_is_writable(words + 2) && words[2] == UINT32_MAX);
+    assert(os_protect(words, page, false) && !os_word_is_writable(words + 2));
+    assert(os_protect(words, page, true) && os_word_is_writable(words + 2));
     assert(os_unmap(words, 2 * page) && !os_word_is_set(words + 1) && !os_word_is_set(NULL));
+    assert(!os_word_is_writable(words + 1) && !os_word_is_writable(NULL));
 }
 
 int main(void)

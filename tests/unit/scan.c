@@ -6,6 +6,7 @@
  */
 #include "lib/leak/scan.h"
 
+#include "base/arch.h"
 #include "tests/unit/unit.h"
 
 enum { BLOCKS = 120, INSIDE = 24, ROOTS = 16 };
@@ -180,6 +181,133 @@ static void long_lists_and_wide_arrays_are_followed_to_their_ends(void)
     }
 }
 
+enum { NODES = 30000, LISTS = 12, STARTS = 3, LEAVES = 500, WEAK_ROOTS = 1500 };
+static uintptr_t *node[NODES];
+static unsigned next[NODES][2], waiting[NODES]; /* NODES: none */
+static bool seen[NODES];
+
+/* What is not seen yet, and can be reached from a node; the number of such nodes. */
+static unsigned nodes_from(unsigned start)
+{
+    unsigned waits = 0, count = 0;
+    if (!seen[start])
+        seen[waiting[waits++] = start] = true;
+    for (; waits > 0; count++) {
+        const unsigned *to = next[waiting[--waits]];
+        for (unsigned k = 0; k < 2; k++)
+            if (to[k] != NODES && !seen[to[k]])
+                seen[waiting[waits++] = to[k]] = true;
+    }
+    return count;
+}
+
+static void nodes_connect(uint64_t *random)
+{
+    unsigned leaf = NODES - LEAVES;
+    for (unsigned i = NODES; i > 1; i--) { /* in random order */
+        unsigned other = (unsigned)(unit_random(random) % i);
+        uintptr_t *swapped = node[i - 1];
+        node[i - 1] = node[other];
+        node[other] = swapped;
+    }
+    for (unsigned i = 0; i < NODES; i++) {
+        bool ends = i + 1 >= NODES - LEAVES || unit_random(random) % (NODES / LISTS) == 0;
+        bool joins = i < NODES - LEAVES && unit_random(random) % 2 == 0;
+        /* Some lead to a block that no other leads to, and so belong to no guess. */
+        bool forks = i < NODES - LEAVES && leaf < NODES && unit_random(random) % 2000 == 0;
+        unsigned other = (unsigned)(unit_random(random) % (NODES - LEAVES));
+        next[i][0] = forks ? leaf++ : NODES;
+        next[i][1] = !ends ? i + 1 : joins ? other : NODES;
+        memset(node[i], 0, 32);
+        for (unsigned k = 0; k < 2; k++)
+            if (next[i][k] != NODES)
+                node[i][i % 3 + k] = (uintptr_t)node[next[i][k]];
+        seen[i] = false;
+    }
+}
+
+/* Lists are followed from places that were guessed (lib/leak/chains.h): whatever leads to their
+ * first, their last and their middle blocks, and however they meet, the verdicts are those of a
+ * simple search. Pointers into blocks come between those to starts, while guesses are under way. */
+static void guessed_lists_have_the_verdicts_of_a_simple_search(void)
+{
+    static const struct scan_rules rules = {.inside = SCAN_INSIDE_KNOWN};
+    static uintptr_t roots[STARTS + WEAK_ROOTS];
+    uint64_t random = 11;
+    for (unsigned i = 0; i < NODES; i++)
+        node[i] = take(32);
+    for (unsigned round = 0; round < unit_times(20); round++) {
+        unsigned reachable = 0, possible = 0, from[STARTS + WEAK_ROOTS];
+        unsigned roots_count = round % 2 == 0 ? STARTS : STARTS + WEAK_ROOTS;
+        nodes_connect(&random);
+        for (unsigned i = 0; i < roots_count; i++) {
+            bool weak = i != 0 && i != roots_count / 2 && i != roots_count - 1;
+            from[i] = (unsigned)(unit_random(&random) % (NODES - LEAVES));
+            roots[i] = (uintptr_t)node[from[i]] + (roots_count > STARTS && weak ? INSIDE + 1 : 0);
+            reachable += roots[i] % GRANULE == 0 ? nodes_from(from[i]) : 0;
+        }
+        for (unsigned i = 0; i < roots_count; i++)
+            possible += nodes_from(from[i]);
+        run(&rules, roots, roots_count * sizeof *roots);
+        assert(result->reachable.blocks == reachable && result->possible.blocks == possible);
+        assert(result->definite.blocks + result->indirect.blocks == NODES - reachable - possible);
+        for (unsigned i = 0; i < result->lost_count; i++)
+            for (unsigned k = 0; roots_count == STARTS && i < 3 && k < NODES; k++)
+                assert(!seen[k] || (uintptr_t)node[k] != result->lost[i].start);
+    }
+    for (unsigned i = 0; i < NODES; i++)
+        give(node[i]);
+}
+
+/* Blocks outside of the window, by number; all of one site. */
+enum { AGED = 8, AGED_BYTES = 64, AGED_SITE = 7 };
+static _Alignas(GRANULE) char aged[AGED][AGED_BYTES];
+static struct record aged_records[AGED];
+
+static uint32_t aged_count(void)
+{
+    return AGED;
+}
+
+static bool aged_at(uint32_t number, struct found *block, const struct record **record)
+{
+    *block = (struct found){(uintptr_t)aged[number], AGED_BYTES, number};
+    *record = &aged_records[number];
+    return true;
+}
+
+static uint32_t aged_find(uintptr_t address)
+{
+    return (uint32_t)((address - (uintptr_t)aged) / AGED_BYTES);
+}
+
+static void ages_are_those_of_reachable_blocks_alone(void)
+{
+    const struct scan_others others = {
+        .memory = {(uintptr_t)aged[1], (uintptr_t)aged[AGED]},
+        .count = aged_count,
+        .at = aged_at,
+        .find = aged_find,
+    };
+    const struct scan_rules rules = {.inside = SCAN_INSIDE_KNOWN, .others = &others, .ages = true};
+    const uint64_t young = UINT64_C(1) << 40; /* ticks: the scan's own time is nothing beside it */
+    uintptr_t roots[AGED - 1];
+    for (unsigned i = 1; i < AGED; i++) {
+        bool old = i > AGED / 2; /* only pointers into these: by far the oldest of their site */
+        uint64_t born = arch_ticks() - (old ? young + young / 4 * (i - AGED / 2) : young);
+        aged_records[i] = (struct record){AGED_SITE, 0, (uint16_t)(born >> 32), (uint32_t)born};
+        roots[i - 1] = (uintptr_t)aged[i] + (old ? INSIDE + 1 : 0);
+    }
+    run(&rules, roots, sizeof roots);
+    expect(AGED / 2, AGED - 1 - AGED / 2, 0, 0);
+    assert(result->ages.used_count == 1);
+    const struct scan_age *age = &result->ages.rows[result->ages.used[0]];
+    assert(age->site == AGED_SITE && age->blocks == AGED / 2 && age->quarters[3] == AGED / 2);
+    assert(age->quarters[0] + age->quarters[1] + age->quarters[2] + age->untouched == 0);
+    for (unsigned i = 0; i < SCAN_AGES; i++) /* and nothing beside it */
+        assert(&result->ages.rows[i] == age || result->ages.rows[i].site == 0);
+}
+
 static void cycles_are_lost_once_and_known_as_such(void)
 {
     static const struct scan_rules rules = {.inside = SCAN_INSIDE_KNOWN};
@@ -201,8 +329,7 @@ static void pointers_into_blocks_count_as_the_rules_say(void)
 {
     static uintptr_t vtable[4];
     struct scan_range constants = {(uintptr_t)vtable, (uintptr_t)(vtable + 4)};
-    struct scan_rules known = {
-        .inside = SCAN_INSIDE_KNOWN, .constants = &constants, .constants_count = 1};
+    struct scan_rules known = {.inside = SCAN_INSIDE_KNOWN, .constants = {&constants, 1}};
     struct scan_rules any = {.inside = SCAN_INSIDE_ANY};
     struct scan_rules offset = {.inside = SCAN_INSIDE_OFFSET, .offset_max = 40};
     uintptr_t *array = take(808), *object = take(96), *plain = take(96), *large = take(100000);
@@ -222,6 +349,30 @@ static void pointers_into_blocks_count_as_the_rules_say(void)
     give(array), give(object);
 }
 
+static void tags_do_not_hide_pointers(void)
+{
+    static const struct scan_rules plain = {.inside = SCAN_INSIDE_KNOWN};
+    static const struct scan_rules high = {.inside = SCAN_INSIDE_KNOWN, .tags_high = 8};
+    static const struct scan_rules low = {.inside = SCAN_INSIDE_KNOWN, .tags_low = GRANULE_SHIFT};
+    static const struct scan_rules steps = {
+        .inside = SCAN_INSIDE_KNOWN, .tags_high = 16, .tags_low = GRANULE_SHIFT, .step = 1};
+    uintptr_t *a = take(64), *b = take(64), *large = take(100000);
+    uintptr_t roots[] = {(uintptr_t)a | (uintptr_t)0xa5 << 56, (uintptr_t)b | 13,
+                         (uintptr_t)large | (uintptr_t)3 << 48 | 7};
+    run(&plain, roots, sizeof roots);
+    expect(0, 1, 0, 2);
+    run(&high, roots, sizeof roots);
+    expect(1, 1, 0, 1);
+    run(&low, roots, sizeof roots);
+    expect(1, 0, 0, 2);
+    run(&steps, roots, sizeof roots);
+    expect(3, 0, 0, 0);
+    roots[1] += 16; /* more than any tag */
+    run(&low, roots, sizeof roots);
+    expect(0, 1, 0, 2);
+    give(a), give(b), give(large);
+}
+
 int main(void)
 {
     unit_start();
@@ -230,7 +381,10 @@ int main(void)
     assert(heap != NULL && result != NULL);
     random_graphs_have_the_verdicts_of_a_simple_search();
     long_lists_and_wide_arrays_are_followed_to_their_ends();
+    guessed_lists_have_the_verdicts_of_a_simple_search();
+    ages_are_those_of_reachable_blocks_alone();
     cycles_are_lost_once_and_known_as_such();
     pointers_into_blocks_count_as_the_rules_say();
+    tags_do_not_hide_pointers();
     return 0;
 }

@@ -31,7 +31,7 @@ enum {
 struct row {
     size_t low, high;
     unsigned slots, threads;
-    unsigned live_most, block_most; /* writes of 1,000 */
+    unsigned live_max, block_max; /* writes of 1,000 */
 };
 
 /* What was written, or may be, and by which thread. */
@@ -284,9 +284,9 @@ static void row_holds(const struct row *row)
            live_mixed.found, block.lines, block.shared, block.found, block_mixed.found, own.lines,
            own.shared);
     assert(own.lines > 0 && own.shared == 0);
-    assert(live.lines > 0 && live.found <= row->live_most + 0.5 &&
-           block.found <= row->block_most + 0.5);
-    assert(live_mixed.found > row->live_most); /* the positive control */
+    assert(live.lines > 0 && live.found <= row->live_max + 0.5 &&
+           block.found <= row->block_max + 0.5);
+    assert(live_mixed.found > row->live_max); /* the positive control */
     others_leave_it_alone(row->threads);
     all_end(row, threads);
 }

@@ -81,11 +81,11 @@ static void numbers_come_back(void)
 {
     static const uint64_t values[] = {0,       1,          127,       128,       300,
                                       1 << 14, UINT32_MAX, INT64_MAX, UINT64_MAX};
-    uint8_t bytes[VARINT_MOST];
+    uint8_t bytes[VARINT_MAX];
     uint64_t back;
     for (unsigned i = 0; i < sizeof values / sizeof *values; i++) {
         unsigned length = varint_write(bytes, values[i]);
-        assert(length == varint_length(values[i]) && length <= VARINT_MOST);
+        assert(length == varint_length(values[i]) && length <= VARINT_MAX);
         assert(varint_read(bytes, length, &back) == length && back == values[i]);
         for (unsigned cut = 0; cut < length; cut++)
             assert(varint_read(bytes, cut, &back) == 0);

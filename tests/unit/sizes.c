@@ -49,7 +49,7 @@ static unsigned spans_of_a_wrong_length(void)
     unsigned faults = 0;
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         const struct size_class *c = &size_classes[class];
-        size_t least = c->units_least, most = c->units_most, blocks = sizes_blocks(c, most);
+        size_t least = c->units_min, most = c->units_max, blocks = sizes_blocks(c, most);
         faults += least * UNIT < c->size || (least - c->step) * UNIT >= c->size || most < least;
         faults += least % c->step != 0 || most % c->step != 0;
         faults += blocks > SPAN_BLOCKS_MAX || blocks * c->size > most * UNIT;
@@ -69,7 +69,7 @@ static unsigned spans_that_share_a_line(uintptr_t back)
     for (unsigned class = TINY_CLASSES + 1; class < CLASS_COUNT; class ++) {
         const struct size_class *c = &size_classes[class];
         uintptr_t table = (UINT64_C(1) << 40) + (c->size < 256 ? 6 : 8);
-        for (size_t units = c->units_least; units <= c->units_most; units += c->step)
+        for (size_t units = c->units_min; units <= c->units_max; units += c->step)
             for (uintptr_t at = 0; at < 16; at += c->step) {
                 char *start = (char *)((UINT64_C(1) << 45) + at * UNIT);
                 char *last = start + (sizes_blocks(c, units) - 1) * (size_t)c->size;
@@ -88,7 +88,7 @@ static unsigned bytes_with_a_wrong_index(uint32_t first)
     unsigned faults = 0;
     window.base = UINT64_C(1) << 45;
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        size_t size = class_size(class), bytes = (size_t)size_classes[class].units_most * UNIT;
+        size_t size = class_size(class), bytes = (size_t)size_classes[class].units_max * UNIT;
         const char *start = span_start(&span);
         for (size_t at = 0; at < bytes; at++)
             faults += span_index(&span, start + at, class) != at / size;
@@ -131,9 +131,9 @@ static void planted_faults_are_found(void)
     size_classes[40].size += GRANULE;
     assert(classes_other_than_promised() > 0);
     size_classes[40].size -= GRANULE;
-    size_classes[3].units_most *= 2;
+    size_classes[3].units_max *= 2;
     assert(spans_of_a_wrong_length() > 0);
-    size_classes[3].units_most /= 2;
+    size_classes[3].units_max /= 2;
     assert(spans_that_share_a_line(LIVE_BACK) > 0);
     size_classes[9].inverse--; /* rounded down instead of up */
     assert(bytes_with_a_wrong_index(1) > 0);

@@ -6,13 +6,13 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { THREADS = 4, STACKS = 3000, DEPTH_MOST = 40 };
+enum { THREADS = 4, STACKS = 3000, DEPTH_MAX = 40 };
 
 /* A stack that the number decides: common near the root, different at the leaf. */
 static void walk_make(struct walk *walk, uint32_t number)
 {
     uint64_t random = number * UINT64_C(0x9e3779b97f4a7c15) | 1;
-    walk->count = 1 + (uint32_t)(unit_random(&random) % DEPTH_MOST);
+    walk->count = 1 + (uint32_t)(unit_random(&random) % DEPTH_MAX);
     walk->same = 0;
     for (uint32_t i = 0; i < walk->count; i++)
         walk->pcs[i] = i < 5 ? 0x1000 + i : 0x2000 + unit_random(&random) % (i < 10 ? 4 : 1000);
@@ -20,8 +20,8 @@ static void walk_make(struct walk *walk, uint32_t number)
 
 static bool is_stack(uint32_t stack, const struct walk *walk)
 {
-    uintptr_t pcs[WALK_MOST];
-    if (stacks_frames(stack, pcs, WALK_MOST) != walk->count)
+    uintptr_t pcs[WALK_MAX];
+    if (stacks_frames(stack, pcs, WALK_MAX) != walk->count)
         return false;
     for (uint32_t i = 0; i < walk->count; i++)
         if (pcs[i] != walk->pcs[walk->count - 1 - i])

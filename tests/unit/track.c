@@ -26,7 +26,7 @@ static struct shadow shadows[SITES];
 static struct record records[BLOCKS];
 static unsigned site_of_block[BLOCKS];
 static size_t sizes[BLOCKS];
-static uint64_t live_now, live_most;
+static uint64_t live_now, live_max;
 
 /* The pc is the site. */
 static void begin(unsigned block, unsigned site, size_t requested, uint64_t born)
@@ -45,8 +45,8 @@ static void begin(unsigned block, unsigned site, size_t requested, uint64_t born
         sums[i]->usable += one.usable;
     }
     live_now += one.usable;
-    if (live_now > live_most) {
-        live_most = live_now;
+    if (live_now > live_max) {
+        live_max = live_now;
         for (unsigned i = 0; i < SITES; i++)
             shadows[i].peak = shadows[i].live;
     }
@@ -338,12 +338,12 @@ static void large_blocks_have_ranges(void)
 
 static void series_keeps_the_whole_run(void)
 {
-    static struct series_point points[SERIES_MOST];
+    static struct series_point points[SERIES_MAX];
     uint64_t start = os_now_ms() + 1000000, time = start;
     for (unsigned i = 0; i < 100000; i++)
         totals_tick(time += 10);
     unsigned count = series_points(points);
-    assert(count > SERIES_MOST / 2 - 2 && count <= SERIES_MOST);
+    assert(count > SERIES_MAX / 2 - 2 && count <= SERIES_MAX);
     for (unsigned i = 1; i < count; i++)
         assert(points[i].time_ms > points[i - 1].time_ms);
     assert(points[2].time_ms < start + 10000 && points[count - 1].time_ms > time - 10000);

@@ -17,12 +17,12 @@
 #include "base/os.h"
 #include "lib/watch/unwind.h"
 
-enum { DEPTH_MOST = 400, FUNCTIONS = 6 };
+enum { DEPTH_MAX = 400, FUNCTIONS = 6 };
 
 static uint64_t seed = 42;
 static __thread struct walk walk; /* that each walk of the thread leaves to the next */
 static __thread struct walk fresh;
-static __thread uintptr_t expected[DEPTH_MOST]; /* return addresses, in the order of calls */
+static __thread uintptr_t expected[DEPTH_MAX]; /* return addresses, in the order of calls */
 static __thread unsigned expected_count;
 static __thread void (*at_leaf)(void);
 static unsigned checked, reused;
@@ -42,18 +42,18 @@ static bool ends_as_expected(const struct walk *which)
 
 static __attribute__((noinline)) void leaf_walks(void)
 {
-    static __thread uintptr_t before[WALK_MOST];
+    static __thread uintptr_t before[WALK_MAX];
     struct caller from = CALLER_HERE;
     expected[expected_count++] = from.pc;
     memcpy(before, walk.pcs, sizeof before);
-    unwind(&walk, &from, WALK_MOST);
+    unwind(&walk, &from, WALK_MAX);
     assert(ends_as_expected(&walk));
-    assert(walk.cut == (walk.count == WALK_MOST) || walk.count < WALK_MOST);
+    assert(walk.cut == (walk.count == WALK_MAX) || walk.count < WALK_MAX);
     assert(walk.cut || walk.count >= expected_count);
     assert(walk.same <= walk.count && (!walk.cut || walk.same == 0));
     assert(memcmp(before, walk.pcs, walk.same * sizeof before[0]) == 0);
     memset(&fresh, 0, sizeof fresh);
-    unwind(&fresh, &from, WALK_MOST);
+    unwind(&fresh, &from, WALK_MAX);
     assert(fresh.same == 0 && fresh.count == walk.count && fresh.cut == walk.cut);
     assert(memcmp(fresh.pcs, walk.pcs, walk.count * sizeof walk.pcs[0]) == 0);
     checked++;
@@ -236,7 +236,7 @@ static void handler(int number)
     (void)number;
     struct caller from = CALLER_HERE;
     memset(&fresh, 0, sizeof fresh);
-    unwind(&fresh, &from, WALK_MOST);
+    unwind(&fresh, &from, WALK_MAX);
     /* What the handler returns to is exact: readers look one byte before what is recorded. */
     exact += arch_signal_code((const void *)(fresh.pcs[fresh.count - 1] - 1));
     /* Somewhere in it, the frames that raised it. */
@@ -363,10 +363,10 @@ static FOREIGN __attribute__((noinline)) void leaf_breaks_stacks(void)
             copy[unit_random(&seed) % words] = nonsense(copy);
         struct caller broken = {from.pc, (uintptr_t)copy, from.fp - from.sp + (uintptr_t)copy,
                                 FAMILY_MALLOC};
-        unwind(i % 2 ? &fresh : &walk, &broken, WALK_MOST);
+        unwind(i % 2 ? &fresh : &walk, &broken, WALK_MAX);
         broken = (struct caller){nonsense(copy), nonsense(copy), nonsense(copy), FAMILY_MALLOC};
-        unwind(i % 3 ? &fresh : &walk, &broken, 1 + i % WALK_MOST);
-        assert(fresh.count <= WALK_MOST && walk.count <= WALK_MOST);
+        unwind(i % 3 ? &fresh : &walk, &broken, 1 + i % WALK_MAX);
+        assert(fresh.count <= WALK_MAX && walk.count <= WALK_MAX);
     }
     munmap(holes, 3 * page);
 }

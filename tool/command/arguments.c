@@ -129,7 +129,7 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
     size_t dashes = strspn(word, "-");
     const char *best = NULL, *name = word + dashes, *other = NULL;
     size_t name_length = length > dashes ? length - dashes : 0;
-    size_t best_distance = nearest_most(name_length) + 1;
+    size_t best_distance = nearest_max(name_length) + 1;
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
         const char *known = flag->name + 2;
@@ -205,7 +205,7 @@ static bool operands_check(const struct arguments *arguments, struct error *erro
         return error_hint(error, "memoir %s -- ./program", command->verb);
     }
     if (strncmp(operands, "PID ", 4) == 0) {
-        if (arguments->operands_count > 0)
+        if (arguments->operands_count > 0 || command->synopsis[0] == '[')
             return true;
         error_set(error, ERROR_USAGE, "%s needs the id of a process", command->verb);
         return error_hint(error, "memoir ps");

@@ -75,7 +75,7 @@ const struct command_answer *commands_answer(const char *verb)
 const char *commands_nearest(const char *verb)
 {
     const char *best = NULL;
-    size_t best_distance = nearest_most(strlen(verb)) + 1;
+    size_t best_distance = nearest_max(strlen(verb)) + 1;
     for (size_t i = 0; i < commands_count; i++) {
         const char *known = commands[i].verb;
         size_t distance = nearest_distance(verb, strlen(verb), known, strlen(known));
@@ -138,8 +138,7 @@ bool commands_unknown(const char *word, const char *what, struct error *error)
         return error_hint(error, "%s", other);
     for (size_t i = 0; i < commands_topics_count && !nearest; i++) {
         const char *topic = commands_topics[i].name;
-        if (nearest_distance(word, strlen(word), topic, strlen(topic)) <=
-            nearest_most(strlen(word)))
+        if (nearest_distance(word, strlen(word), topic, strlen(topic)) <= nearest_max(strlen(word)))
             nearest = topic;
     }
     if (!nearest)

@@ -95,6 +95,10 @@ char *compat_short_name(const char *name, bool keep_templates);
  * to `out`. */
 char *compat_line(const char *prompt, FILE *out);
 
+/* compat_file.c. A file that a profile names, to be read; NULL with errno. A profile may name any:
+ * a pipe or a device is not opened. */
+FILE *compat_named_file(const char *path);
+
 /* A line of a shell may end in "> file" or "| command": cut off, and standard output goes there.
  * False: it can't; what is wrong is said. `tell`: where it goes, too. Pair with compat_divert_end.
  */

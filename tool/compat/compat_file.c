@@ -7,9 +7,13 @@
 
 #include <ctype.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void head_of_heap(struct compat_head *head, const char *line);
 static void own_file(struct profile *profile, const char *path, uint32_t made, bool always);
@@ -79,10 +83,23 @@ void compat_own(struct profile *profile, const char *program, const char *librar
     own_file(profile, library, made, false);
 }
 
+FILE *compat_named_file(const char *path)
+{
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+        return fdopen(fd, "r");
+    if (fd >= 0) {
+        close(fd);
+        errno = EINVAL;
+    }
+    return NULL;
+}
+
 static void own_file(struct profile *profile, const char *path, uint32_t made, bool always)
 {
     Elf64_Ehdr head;
-    FILE *file = fopen(path, "rbe");
+    FILE *file = compat_named_file(path);
     if (file && fread(&head, sizeof head, 1, file) == 1 &&
         memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
         head.e_phentsize == sizeof(Elf64_Phdr) && head.e_phoff <= INT64_MAX &&

@@ -32,6 +32,7 @@
 enum {
     ESTOPPED = -1,         /* beside the values of errno: it was stopped while it had our request */
     ANSWER_MS = 30 * 1000, /* a dump of a large heap takes its time */
+    WATCH_MAX_MS = 5 * 60 * 1000,
     TRY_MS = 10,
     CALL_EVERY = 30,     /* tries between two calls */
     CALL_MS = 3000,      /* for the signal to be heard, */
@@ -49,10 +50,11 @@ static int channel_try(const struct process *process);
 static bool folder_is_right(const char *path, unsigned user);
 static bool process_call(const struct process *process, pid_t thread, struct error *error);
 static bool line_send(int channel, const char *line, int fd);
-static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer);
+static unsigned answer_ms(const char *line);
+static bool answer_take(pid_t pid, int channel, unsigned most_ms, int32_t *status, char **answer);
 
 static bool still_there(struct process *process, unsigned *asleep, struct error *error);
-static ssize_t packet_take(pid_t pid, int channel, void *buffer, size_t size);
+static ssize_t packet_take(pid_t pid, int channel, unsigned most_ms, void *buffer, size_t size);
 static bool is_left_over(pid_t pid, const char *path);
 
 const char *attach_refusal(const struct process *process)
@@ -103,7 +105,8 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
         return refuse(process, error);
     if (!channel_open(process, &channel, error))
         return false;
-    bool ok = line_send(channel, line, fd) && answer_take(process->pid, channel, &status, answer);
+    bool ok = line_send(channel, line, fd) &&
+              answer_take(process->pid, channel, answer_ms(line), &status, answer);
     int reason = errno;
     close(channel);
     if (!ok && reason == ESTOPPED)
@@ -386,10 +389,20 @@ static bool line_send(int channel, const char *line, int fd)
     return sendmsg(channel, &message, MSG_NOSIGNAL) > 0;
 }
 
-static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer)
+/* How long the answer may take. `leaks MS` watches the process for that long at first. */
+static unsigned answer_ms(const char *line)
+{
+    static const char watching[] = "leaks ";
+    unsigned long ms = strncmp(line, watching, sizeof watching - 1) == 0
+                           ? strtoul(line + sizeof watching - 1, NULL, 10)
+                           : 0;
+    return ANSWER_MS + (ms > WATCH_MAX_MS ? WATCH_MAX_MS : (unsigned)ms);
+}
+
+static bool answer_take(pid_t pid, int channel, unsigned most_ms, int32_t *status, char **answer)
 {
     struct attach_answer head = {0};
-    ssize_t got = packet_take(pid, channel, &head, sizeof head);
+    ssize_t got = packet_take(pid, channel, most_ms, &head, sizeof head);
     if (got < 0)
         return false;
     errno = got == 0 ? ECONNRESET : EPROTO;
@@ -400,7 +413,7 @@ static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer)
     if (!text)
         return false;
     for (size_t at = 0; at < head.length; at += (size_t)got) {
-        got = packet_take(pid, channel, text + at, head.length - at);
+        got = packet_take(pid, channel, ANSWER_MS, text + at, head.length - at);
         if (got <= 0) {
             errno = got == 0 ? ECONNRESET : errno;
             free(text);
@@ -413,13 +426,13 @@ static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer)
 }
 
 /* One packet, within the time that an answer may take; a stopped process takes none. */
-static ssize_t packet_take(pid_t pid, int channel, void *buffer, size_t size)
+static ssize_t packet_take(pid_t pid, int channel, unsigned most_ms, void *buffer, size_t size)
 {
     enum { LOOK_MS = 500 };
     struct pollfd one = {channel, POLLIN, 0};
     char state = 0;
     int ready = 0;
-    for (int i = 0; i < ANSWER_MS / LOOK_MS && ready == 0 && state != 'T' && state != 't'; i++) {
+    for (unsigned i = 0; i < most_ms / LOOK_MS && ready == 0 && state != 'T' && state != 't'; i++) {
         ready = poll(&one, 1, LOOK_MS);
         state = ready == 0 ? process_state(pid) : 0;
     }

@@ -266,7 +266,7 @@ static bool process_dump(struct profile *profile, const char *word,
         return false;
     long number = process.pid;
     snprintf(name, sizeof name, "process %ld", number);
-    if (options->ask && strcmp(options->ask, "leaks") == 0 && !terminal_is_quiet())
+    if (options->ask && strncmp(options->ask, "leaks", 5) == 0 && !terminal_is_quiet())
         pause_tell(&process, stderr);
     int fd = scratch_open(path, sizeof path, error);
     if (fd < 0)

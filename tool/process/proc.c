@@ -143,7 +143,7 @@ char process_state(pid_t pid)
     struct dirent *entry;
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *listing = opendir(path);
-    while (listing && (entry = readdir(listing))) {
+    while (listing && (state == 0 || strchr("DTtZX", state)) && (entry = readdir(listing))) {
         pid_t thread = atoi(entry->d_name);
         if (thread <= 0 || !text_read(text, sizeof text, "/proc/%d/task/%d/status", pid, thread) ||
             !status_line(text, "State:", &value))

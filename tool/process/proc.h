@@ -60,8 +60,9 @@ struct process_stat {
 
 /* False: it has ended, or waits for its parent to notice that. */
 bool process_stat(struct process_stat *stat, pid_t pid);
-/* A look at it, some time after process_read: the state that all of its threads are in, 'D' say;
- * '?' if they are in different ones, 0 if there is no such process any more. */
+/* A look at it, some time after process_read: the state that all of its threads are in, if that
+ * keeps them from running ('D', 'T', 'Z'); else the state of one that can run, or '?'. 0 if there
+ * is no such process any more. Stops at the first thread that can run: there may be thousands. */
 char process_state(pid_t pid);
 /* False: there is no such process. */
 bool process_read(struct process *process, pid_t pid);

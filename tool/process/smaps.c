@@ -12,21 +12,26 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
+#include "tool/process/attach_client.h"
 
 struct mapping {
     uint64_t start, end;
     enum smaps_kind kind;
 };
 
+enum { OWN_MAX = 8 };
+
+static size_t own_read(struct mapping own[OWN_MAX], const char *answer);
 static bool pointers_read(struct list *pointers, pid_t pid);
 static bool mapping_read(struct mapping *mapping, const char *line, const struct list *stacks);
 
-bool smaps_read(struct smaps *smaps, pid_t pid)
+bool smaps_read(struct smaps *smaps, pid_t pid, const char *answer)
 {
     char path[64], *line = NULL;
     size_t room = 0;
     struct list stacks = {0};
-    struct mapping mapping = {.kind = SMAPS_PLAIN};
+    struct mapping mapping = {.kind = SMAPS_PLAIN}, own[OWN_MAX];
+    size_t own_count = own_read(own, answer);
     *smaps = (struct smaps){0};
     snprintf(path, sizeof path, "/proc/%d/smaps", pid);
     FILE *file = fopen(path, "re");
@@ -38,8 +43,12 @@ bool smaps_read(struct smaps *smaps, pid_t pid)
     errno = 0;
     while (getline(&line, &room, file) > 0) {
         uint64_t kib;
-        if (mapping_read(&mapping, line, &stacks))
+        if (mapping_read(&mapping, line, &stacks)) {
+            for (size_t i = 0; i < own_count; i++)
+                if (mapping.start >= own[i].start && mapping.start < own[i].end)
+                    mapping.kind = SMAPS_OWN;
             continue;
+        }
         if (sscanf(line, "Rss: %" SCNu64 " kB", &kib) == 1) {
             smaps->bytes[mapping.kind] += kib << 10;
             smaps->all += kib << 10;
@@ -50,6 +59,20 @@ bool smaps_read(struct smaps *smaps, pid_t pid)
     free(line);
     list_free(&stacks);
     return whole && smaps->all > 0;
+}
+
+/* Lines "own.N:START-END". */
+static size_t own_read(struct mapping own[OWN_MAX], const char *answer)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < OWN_MAX; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "own.%u", i);
+        const char *fact = attach_fact(answer, key);
+        count +=
+            fact && sscanf(fact, "%" SCNx64 "-%" SCNx64, &own[count].start, &own[count].end) == 2;
+    }
+    return count;
 }
 
 /* The stack pointers of threads that wait; of a running thread the kernel does not tell it. */

@@ -11,6 +11,7 @@ enum smaps_kind {
     SMAPS_FILES,  /* programs, libraries and other files */
     SMAPS_STACKS, /* of all threads, as far as the kernel tells where they are */
     SMAPS_SHARED, /* memory without a file that other processes may have, too */
+    SMAPS_OWN,    /* the library's, by what it says */
     SMAPS_PLAIN,  /* the rest: heaps, pools, mappings of the program's own */
     SMAPS_KINDS
 };
@@ -20,7 +21,7 @@ struct smaps {
     uint64_t all; /* their sum */
 };
 
-/* False: errno tells why it can't be read. */
-bool smaps_read(struct smaps *smaps, pid_t pid);
+/* `answer` is what the library answers to "stats". False: errno tells why it can't be read. */
+bool smaps_read(struct smaps *smaps, pid_t pid, const char *answer);
 
 #endif

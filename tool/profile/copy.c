@@ -30,6 +30,7 @@ bool profile_copy(struct profile *to, const struct profile *from)
         {&to->moments, sizeof(struct profile_moment)},
         {&to->threads, sizeof(struct profile_thread)},
         {&to->courses, sizeof(struct profile_course)},
+        {&to->looks, sizeof(struct profile_look)},
         {&to->comments, sizeof(uint32_t)},
         {&to->warnings, sizeof(uint32_t)},
         {&to->text, 1},

@@ -77,6 +77,7 @@ void profile_free(struct profile *profile)
         &profile->stacks,   &profile->frames,    &profile->labels,  &profile->label_sets,
         &profile->points,   &profile->moments,   &profile->threads, &profile->comments,
         &profile->warnings, &profile->text,      &profile->strings, &profile->courses,
+        &profile->looks,
     };
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         free(lists[i]->items);

@@ -25,7 +25,7 @@
 #include "base/file/format.h"
 #include "tool/memory/memory.h"
 
-enum { PROFILE_TYPES_MAX = 24, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };
+enum { PROFILE_TYPES_MAX = 32, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };
 
 /* The one frame, and the thread, of samples for all that no recorded block stands for
  * (reconcile.h). */
@@ -57,6 +57,9 @@ enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PR
 #define TYPE_WALL          "wall"
 #define TYPE_CONTENTIONS   "contentions"
 #define TYPE_DELAY         "delay"
+/* Waits for condition variables: threads without work are among them. */
+#define TYPE_CONDITION_WAITS "condition_waits"
+#define TYPE_CONDITION_DELAY "condition_delay"
 /* and ours beside them. */
 #define TYPE_PEAK_OBJECTS    "peak_objects"
 #define TYPE_PEAK_SPACE      "peak_space"
@@ -71,6 +74,10 @@ enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PR
 #define TYPE_INDIRECT_SPACE   "indirect_space"
 #define TYPE_POSSIBLE_OBJECTS "possible_objects"
 #define TYPE_POSSIBLE_SPACE   "possible_space"
+/* And reachable ones that are forgotten: of sites that grow, old, not written to as far as that was
+ * watched (read_capture_forgotten.h). */
+#define TYPE_FORGOTTEN_OBJECTS "forgotten_objects"
+#define TYPE_FORGOTTEN_SPACE   "forgotten_space"
 
 /* What keeps spans in use (lib/heap/pins.h): live blocks in them, their bytes; the share of the
  * spans' memory that belongs to them; the part of it in spans that are up to a quarter full, and in
@@ -207,8 +214,24 @@ struct profile_scan {
     int64_t own_space, copied_space; /* of the scan; of pages that the program copied meanwhile */
     bool in_place;                   /* the threads stood still all the time */
     int64_t reachable_objects, reachable_space;
+    int64_t watched_ms; /* how long writes to pages were watched before it; 0: not at all */
     int64_t
         shared_out; /* lost objects without a record, counted to stacks of others of their size */
+};
+
+/* What lost blocks of a sample look like. */
+enum { PROFILE_LOOK_BYTES = 32, PROFILE_LOOK_NONE = -1 };
+struct profile_look {
+    size_t sample;
+    int64_t oldest_us, youngest_us;     /* ages; 0: not known */
+    int64_t cycles;                     /* definitely lost blocks that lead back to themselves */
+    int64_t owned_objects, owned_space; /* indirectly lost ones that they lead to */
+    uint64_t address;                   /* of one of them */
+    uint32_t class;                     /* string: the name of its class, mangled */
+    uint32_t first_count;
+    uint8_t first[PROFILE_LOOK_BYTES]; /* its first bytes */
+    int64_t from_sample; /* with a lost block that points to one of them; PROFILE_LOOK_NONE */
+    uint64_t from;       /* that block's address */
 };
 
 /* What keeps spans in use, as a whole; the columns pinned_space and so on have it by stack. */
@@ -221,6 +244,13 @@ struct profile_pins {
     int64_t spans_space, live_space; /* memory of all spans of blocks, and live blocks in it */
     int64_t by_fill[PROFILE_FILLS];  /* spans_space, by how full they are */
     int64_t unknown_space;           /* the part of it that no recorded block has a share of */
+};
+
+/* Where the resident memory of a process was: of captures. */
+struct profile_memory {
+    uint64_t anonymous, files, shared; /* of the process, by the kernel's counts; 0: not known */
+    uint64_t heap;                     /* of it, the allocator's: with its tables */
+    uint64_t tables, live, dirty, cached, holes, asked;
 };
 
 struct profile {
@@ -256,6 +286,7 @@ struct profile {
     struct profile_type period_type;
     struct profile_clock clock;
     struct profile_scan scan;
+    struct list looks; /* struct profile_look */
     struct profile_pins pins;
     int64_t peak_time_ns;     /* since the start; 0: not known */
     unsigned history_moments; /* used of PROFILE_MOMENTS_MAX */
@@ -270,6 +301,7 @@ struct profile {
     int64_t exact_allocs, exact_frees, exact_alloc_bytes, exact_live_bytes;
     uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */
     uint64_t resident_peak_bytes; /* of the process, by the kernel's own count; 0: not known */
+    struct profile_memory memory; /* at the moment that the profile is about */
     uint64_t heap_resident_bytes; /* the most the allocator had in memory at a snapshot; or 0 */
     struct list warnings;         /* uint32_t: strings, for people */
 
@@ -344,6 +376,8 @@ int profile_type_named(const struct profile *profile, const char *name);
 int profile_type_partner(const struct profile *profile, unsigned type);
 /* Whether a clock's samples fill this column: time, or how many they are. */
 bool profile_type_timed(const struct profile *profile, unsigned type);
+/* Whether it counts waits for locks or condition variables, or how long they took. */
+bool profile_type_waited(const struct profile *profile, unsigned type);
 /* The label of that name, or NULL. */
 const struct profile_label *profile_label_of(const struct profile *profile, uint32_t label_set,
                                              const char *key);

@@ -96,6 +96,7 @@ int profile_type_partner(const struct profile *profile, unsigned type)
         {TYPE_LOST_OBJECTS, TYPE_LOST_SPACE},
         {TYPE_INDIRECT_OBJECTS, TYPE_INDIRECT_SPACE},
         {TYPE_POSSIBLE_OBJECTS, TYPE_POSSIBLE_SPACE},
+        {TYPE_FORGOTTEN_OBJECTS, TYPE_FORGOTTEN_SPACE},
         {TYPE_PINNED_OBJECTS, TYPE_PINNED_SPACE},
         {TYPE_PINNED_OBJECTS, TYPE_PINNED_HELD},
         {TYPE_PINNED_OBJECTS, TYPE_PINNED_SPARSE},
@@ -103,6 +104,7 @@ int profile_type_partner(const struct profile *profile, unsigned type)
         {TYPE_SAMPLES, TYPE_CPU},
         {TYPE_SAMPLES, TYPE_WALL},
         {TYPE_CONTENTIONS, TYPE_DELAY},
+        {TYPE_CONDITION_WAITS, TYPE_CONDITION_DELAY},
     };
     const char *name = profile_text(profile, profile->type[type].name);
     for (size_t i = 0; i < COUNT_OF(pairs); i++)
@@ -118,6 +120,17 @@ bool profile_type_timed(const struct profile *profile, unsigned type)
     return profile->kind != PROFILE_OTHER && profile_type_named(profile, TYPE_SAMPLES) >= 0 &&
            (strcmp(name, TYPE_SAMPLES) == 0 || strcmp(name, TYPE_CPU) == 0 ||
             strcmp(name, TYPE_WALL) == 0);
+}
+
+bool profile_type_waited(const struct profile *profile, unsigned type)
+{
+    static const char *const names[] = {TYPE_CONTENTIONS, TYPE_DELAY, TYPE_CONDITION_WAITS,
+                                        TYPE_CONDITION_DELAY};
+    const char *name = profile_text(profile, profile->type[type].name);
+    size_t i = 0;
+    while (i < COUNT_OF(names) && strcmp(name, names[i]) != 0)
+        i++;
+    return i < COUNT_OF(names);
 }
 
 static bool samples_grow(struct profile *profile, size_t room)

@@ -62,6 +62,7 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     const char *rows = arguments_value(arguments, FLAG_ROWS);
     if (rows)
         record->rows = strtoul(rows, NULL, 10) > 0 ? (unsigned)strtoul(rows, NULL, 10) : UINT_MAX;
+    record->locked = arguments_value(arguments, FLAG_LOCKS) != NULL;
     record->timed = arguments_value(arguments, FLAG_CPU) || arguments_value(arguments, FLAG_WALL) ||
                     arguments_value(arguments, FLAG_RATE_HZ);
     const char *format = arguments_value(arguments, FLAG_FORMAT);
@@ -163,9 +164,10 @@ const char *record_options(const struct record *record, char *text, size_t size)
                            record->about.path, state_name);
     const char *own = getenv("MEMOIR");
     if (length > 0 && (size_t)length < size)
-        length += snprintf(text + length, size - (size_t)length, "%s,guard.file=%s/%s",
-                           own && strstr(own, "guard") ? "" : ",guard=sampled",
-                           record->about.folder, guard_name);
+        length +=
+            snprintf(text + length, size - (size_t)length, "%s%s,guard.file=%s/%s",
+                     own && strstr(own, "guard") ? "" : ",guard=sampled",
+                     record->silent ? "" : ",guard.stacks=off", record->about.folder, guard_name);
     if (record->about.format[0] && length > 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length,
                  ",dump.exit=on,dump.format=%s,dump.prefix=%s/%s", record->about.format,
@@ -277,7 +279,13 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         terminal_warn("no dump in the format %s was made", record->about.format);
     if (path[0] && !record->silent)
         file_print(record, path, others);
+    if (there && !path[0]) { /* all that is known is in the folder */
+        terminal_warn("the recording stays in %s", record->about.folder);
+        record->about.folder[0] = '\0';
+    }
     bool lost = summary_lost(summary, record->suppressions);
+    record->scanned = summary_scanned(summary);
+    record->ended = summary_ended(summary);
     summary_free(summary);
     record_drop(record);
     return lost;
@@ -309,16 +317,19 @@ static void reports_print(const struct record *record)
 
 void record_drop(struct record *record)
 {
-    struct dirent *entry;
-    DIR *listing = record->about.folder[0] ? opendir(record->about.folder) : NULL;
+    if (record->lock > STDERR_FILENO) /* a descriptor to see the folders by, if there are few */
+        close(record->lock);
+    record->lock = -1;
     shelf_drop(record->about.path);
     record->about.path[0] = '\0';
-    if (!listing)
-        return;
-    while ((entry = readdir(listing)))
+    struct dirent *entry;
+    DIR *listing = record->about.folder[0] ? opendir(record->about.folder) : NULL;
+    while (listing && (entry = readdir(listing)))
         unlinkat(dirfd(listing), entry->d_name, 0);
-    closedir(listing);
-    rmdir(record->about.folder);
+    if (listing)
+        closedir(listing);
+    if (record->about.folder[0])
+        rmdir(record->about.folder);
     record->about.folder[0] = '\0';
 }
 
@@ -535,7 +546,9 @@ static void file_print(const struct record *record, const char *path, size_t oth
         fputs("    (there, because the current folder is not writable)\n", stderr);
     if (!record->about.wanted[0] && !record->about.format[0] &&
         inside) /* the newest here is what they take */
-        terminal_next(record->timed
+        terminal_next(record->locked
+                          ? "memoir top      memoir top --metric wait      memoir threads"
+                      : record->timed
                           ? "memoir top      memoir top --metric cpu      memoir top -o flame.svg "
                             "--metric cpu"
                           : "memoir top      memoir leaks      memoir time");

@@ -21,8 +21,11 @@ struct record {
     unsigned rows;            /* --rows, or 0 */
     bool silent;              /* no summary, warnings only */
     bool timed;               /* --cpu */
+    bool locked;              /* waits for locks are counted */
     pid_t background;         /* a process that went on when the program had ended, or 0 */
-    uint64_t oom_before;      /* `oom_kills` at the start */
+    bool scanned,
+        ended; /* when it is finished: there was a scan for lost blocks; the end was recorded */
+    uint64_t oom_before;                     /* `oom_kills` at the start */
     const struct suppressions *suppressions; /* of lost blocks that are no finding; or NULL */
 };
 

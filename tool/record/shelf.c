@@ -32,18 +32,21 @@ struct state {
     char path[PATH_MAX];
     struct recorder_about about;
     bool alive;
+    const char *damage; /* what is wrong with it, or NULL */
 };
 
 static const char *place(unsigned which);
 static int own_open(const char *path);
 static void line_take(const char *line, const char *key, char *value, size_t size);
 static size_t states_read(const char *path, struct state **states);
+static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error);
 static bool state_read(struct state *state, const char *path, const char **reason);
 static char *bytes_read(int fd, size_t *size);
 static bool state_is_alive(int fd, const struct recorder_about *about);
 static bool is_past(const struct state *states, size_t count, size_t which);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static char *file_read(const char *path, size_t *size);
+static enum recorder_fit capture_fit(const struct state *state, bool *empty);
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
 
 void shelf_make(char path[PATH_MAX])
@@ -207,6 +210,7 @@ static bool state_read(struct state *state, const char *path, const char **reaso
     int failure = errno;
     bool right = bytes && recorder_describe(bytes, size, &state->about, reason);
     state->alive = right && state_is_alive(fd, &state->about);
+    state->damage = right && !state->alive ? recorder_damage(bytes, size) : NULL;
     if (fd >= 0)
         close(fd);
     free(bytes);
@@ -253,17 +257,25 @@ size_t shelf_collect(const struct shelf_about *about)
                     access(capture, F_OK) == 0;
         if (states[i].alive)
             continue;
-        if (!is_past(states, count, i)) {
+        bool empty, past = is_past(states, count, i) ||
+                           (ours && capture_fit(&states[i], &empty) == RECORDER_PAST);
+        if (!past) {
             snprintf(to, sizeof to, "%s/run-%u.memoir", about->folder, states[i].about.pid);
-            if (!capture_write(&states[i], ours ? capture : to, &error)) {
+            bool written = capture_write(&states[i], ours ? capture : to, &error);
+            done += written;
+            if (!written || states[i].damage != NULL) {
                 /* the shelf goes, its file must not */
                 snprintf(to, sizeof to, "%s-%u", about->path, states[i].about.pid);
-                if (rename(states[i].path, to) == 0)
+                bool kept = rename(states[i].path, to) == 0;
+                if (kept && written)
+                    terminal_warn("%s: %s; what could be read is in the recording, and the file is "
+                                  "kept as %s",
+                                  states[i].path, states[i].damage, to);
+                else if (kept)
                     terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error.text,
                                   to);
                 continue;
             }
-            done++;
         }
         unlink(states[i].path);
     }
@@ -271,15 +283,19 @@ size_t shelf_collect(const struct shelf_about *about)
     return done;
 }
 
-/* Whether the process went on as another program (exec), which has a file of its own. */
+/* Whether the process went on as another program (exec), which has a recorder file of its own. Where
+ * that one has ended in order, only its capture is left. */
 static bool is_past(const struct state *states, size_t count, size_t which)
 {
     const struct recorder_about *about = &states[which].about;
-    for (size_t i = 0; i < count; i++)
-        if (i != which && states[i].about.pid == about->pid &&
-            states[i].about.start_ticks == about->start_ticks &&
-            states[i].about.start_ms > about->start_ms)
+    for (size_t i = 0; i < count; i++) {
+        const struct recorder_about *other = &states[i].about;
+        bool later = other->start_ms != about->start_ms
+                         ? other->start_ms > about->start_ms
+                         : other->start_wall_ns > about->start_wall_ns; /* within one tick */
+        if (other->pid == about->pid && other->start_ticks == about->start_ticks && later)
             return true;
+    }
     return false;
 }
 
@@ -292,8 +308,9 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     struct output output;
     char *bytes = file_read(state->path, &size);
     char *old = state->about.capture[0] ? file_read(state->about.capture, &old_size) : NULL;
+    bool goes_on = bytes && old && recorder_fit(bytes, size, old, old_size) == RECORDER_CONTINUES;
     char *capture =
-        bytes ? recorder_capture(bytes, size, old_size > 0 ? old : NULL, old_size, &made, &reason)
+        bytes ? recorder_capture(bytes, size, goes_on ? old : NULL, old_size, &made, &reason)
               : NULL;
     bool right = capture != NULL;
     char last[PATH_MAX];
@@ -320,30 +337,63 @@ static char *file_read(const char *path, size_t *size)
     return bytes;
 }
 
-bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct error *error)
+bool shelf_look(const char *path, pid_t *pid, struct error *error)
 {
     struct state state;
+    return state_take(&state, path, pid, error);
+}
+
+/* The state of one that can be finished. */
+static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error)
+{
     const char *reason;
-    if (!state_read(&state, path, &reason))
+    if (!state_read(state, path, &reason))
         return error_set(error, ERROR_INPUT, "%s: %s", path,
                          reason           ? reason
                          : errno == EPERM ? "another user's: recover it as that user"
                                           : strerror(errno));
-    *pid = (pid_t)state.about.pid;
-    if (state.alive) {
-        error_set(error, ERROR_TARGET, "%s: process %u still writes it", path, state.about.pid);
-        return error_hint(error, "memoir top %u", state.about.pid);
-    }
+    *pid = (pid_t)state->about.pid;
+    if (!state->alive)
+        return true;
+    error_set(error, ERROR_TARGET, "%s: process %u still writes it", path, state->about.pid);
+    return error_hint(error, "memoir top %u", state->about.pid);
+}
+
+bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct error *error)
+{
+    struct state state;
+    if (!state_take(&state, path, pid, error))
+        return false;
     if (to[0] == '\0' && state.about.kept)
         return kept_write(&state, to, error);
-    if (to[0] == '\0' && state.about.capture[0] && access(state.about.capture, W_OK) == 0)
+    bool empty;
+    if (to[0] == '\0' && state.about.capture[0] && access(state.about.capture, W_OK) == 0 &&
+        (capture_fit(&state, &empty) == RECORDER_CONTINUES || empty))
         snprintf(to, PATH_MAX, "%s", state.about.capture);
     if (to[0] == '\0')
         snprintf(to, PATH_MAX, "%.*s.memoir", PATH_MAX - 16, path);
     if (!capture_write(&state, to, error))
         return false;
-    unlink(path);
+    if (state.damage != NULL)
+        terminal_warn("%s: %s; what could be read is in %s, and the file is kept", path,
+                      state.damage, to);
+    else
+        unlink(path);
     return true;
+}
+
+/* Of the file by the name of the capture that the process wrote. */
+static enum recorder_fit capture_fit(const struct state *state, bool *empty)
+{
+    size_t size = 0, old_size = 0;
+    char *bytes = file_read(state->path, &size);
+    char *old = file_read(state->about.capture, &old_size);
+    enum recorder_fit fit =
+        bytes && old ? recorder_fit(bytes, size, old, old_size) : RECORDER_OTHER;
+    *empty = old && old_size == 0;
+    free(old);
+    free(bytes);
+    return fit;
 }
 
 /* Only the files that the process was told to write; `to`: the last one. */
@@ -354,7 +404,7 @@ static bool kept_write(const struct state *state, char to[PATH_MAX], struct erro
     if (!bytes)
         return error_set(error, ERROR_INPUT, "%s: %s", state->path, strerror(errno));
     bool due = !state->about.ended && state->about.ready;
-    bool right = shelf_told(bytes, size, &state->about, to) > 0 || !due;
+    bool right = shelf_told(bytes, size, &state->about, to) && (to[0] != '\0' || !due);
     free(bytes);
     if (!right) {
         error_set(error, ERROR_INPUT, "%s: the profile of process %u can't be written", state->path,
@@ -362,7 +412,14 @@ static bool kept_write(const struct state *state, char to[PATH_MAX], struct erro
         return error_hint(error, "memoir recover %u -o FILE   keeps it as a recording",
                           state->about.pid);
     }
-    unlink(state->path);
+    char kept[PATH_MAX];
+    snprintf(kept, sizeof kept, "%s/memoir-%u-damaged-%u", kept_folder, geteuid(),
+             state->about.pid);
+    if (state->damage == NULL)
+        unlink(state->path);
+    else if (rename(state->path, kept) == 0)
+        terminal_warn("%s: %s; what could be read is written, and the file is kept as %s",
+                      state->path, state->damage, kept);
     return true;
 }
 
@@ -392,12 +449,16 @@ size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid)
 
 void shelf_drop(const char *path)
 {
+    char about[PATH_MAX + 16];
     struct dirent *entry;
     DIR *listing = path[0] ? opendir(path) : NULL;
-    if (!listing)
-        return;
-    while ((entry = readdir(listing)))
+    while (listing && (entry = readdir(listing)))
         unlinkat(dirfd(listing), entry->d_name, 0);
-    closedir(listing);
-    rmdir(path);
+    if (listing)
+        closedir(listing);
+    snprintf(about, sizeof about, "%s/%s", path, about_name);
+    if (path[0] && !listing) /* no descriptor is left: what a run that did not start has made */
+        unlink(about);
+    if (path[0])
+        rmdir(path);
 }

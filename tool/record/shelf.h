@@ -50,6 +50,8 @@ size_t shelf_collect(const struct shelf_about *about);
  * only kept for what the program was told to write, that is written, and `to` is the last of these
  * files, or "". */
 bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct error *error);
+/* Whether it is a recorder file that can be finished, and of which process. Changes nothing. */
+bool shelf_look(const char *path, pid_t *pid, struct error *error);
 /* Recorder files that were kept for what programs were told to write at their end, of this user:
  * those of killed processes, or those of process `pid` if it is not 0. How many; the list is to be
  * freed. */

@@ -39,13 +39,15 @@ static void name_cpu(struct dump *dump);
 
 /* ---- contents ---- */
 
-size_t shelf_told(const char *bytes, size_t size, const struct recorder_about *about,
-                  char last[PATH_MAX])
+bool shelf_told(const char *bytes, size_t size, const struct recorder_about *about,
+                char last[PATH_MAX])
 {
     struct recorder_told told[RECORDER_TOLD_COUNT];
-    size_t count = 0;
-    if (about->ended || !about->ready || !recorder_told(bytes, size, told))
-        return 0;
+    bool all = true;
+    if (about->ended || !about->ready)
+        return true;
+    if (!recorder_told(bytes, size, told))
+        return false;
     for (unsigned which = 0; which < RECORDER_TOLD_COUNT; which++) {
         struct dump dump = {bytes, size, which, &told[which], about, ""};
         if (told[which].format == RECORDER_FORMAT_NONE ||
@@ -59,12 +61,12 @@ size_t shelf_told(const char *bytes, size_t size, const struct recorder_about *a
             name_gperftools(&dump);
         else
             name_cpu(&dump);
-        if (dump_write(&dump)) {
+        if (dump_write(&dump))
             memcpy(last, dump.path, PATH_MAX);
-            count++;
-        }
+        else
+            all = false;
     }
-    return count;
+    return all;
 }
 
 static bool dump_write(const struct dump *dump)

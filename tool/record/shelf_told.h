@@ -8,13 +8,14 @@
 #define RECORD_SHELF_TOLD_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tool/profile/capture/capture.h"
 
 /* Writes those of this recorder file, and says which. A file that can't be written is a warning.
- * How many could be, and the name of the last one in `last`. */
-size_t shelf_told(const char *bytes, size_t size, const struct recorder_about *about,
-                  char last[PATH_MAX]);
+ * False if there is one; the name of the last that could be is in `last`. */
+bool shelf_told(const char *bytes, size_t size, const struct recorder_about *about,
+                char last[PATH_MAX]);
 
 #endif

@@ -116,6 +116,12 @@ static bool names_find(struct summary *summary)
     return summary->named;
 }
 
+bool summary_scanned(const struct summary *summary)
+{
+    struct view_options wanted = {0};
+    return metric_find(&summary->profile, "lost", &wanted.type);
+}
+
 bool summary_lost(struct summary *summary, const struct suppressions *suppressions)
 {
     struct view_options wanted = {0};

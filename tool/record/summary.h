@@ -32,6 +32,8 @@ int64_t summary_duration_ns(const struct summary *summary);
 /* The program ended by itself, and its end was recorded. */
 bool summary_ended(const struct summary *summary);
 
+/* Whether there was a scan for lost blocks. */
+bool summary_scanned(const struct summary *summary);
 /* Whether a scan at the end found blocks that nothing points to, but for suppressed ones (NULL:
  * none are). */
 bool summary_lost(struct summary *summary, const struct suppressions *suppressions);

@@ -15,7 +15,7 @@ bool beside_make(struct beside *beside, const struct view *view)
     struct view_options options = view->options;
     int type = column_of(view);
     *beside = (struct beside){0};
-    if (type < 0 || view->base || view->profile->kind != PROFILE_HEAP ||
+    if (type < 0 || view->base || view->waited || view->profile->kind != PROFILE_HEAP ||
         !profile_type_timed(view->profile, view->timed ? options.type : (unsigned)type) ||
         options.by == VIEW_SIZE)
         return true;

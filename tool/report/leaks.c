@@ -23,6 +23,7 @@ struct moments {
     int64_t times_ns[PROFILE_MOMENTS_MAX];
 };
 
+static bool rest_make(struct leaks *leaks, const struct view *view, const bool *suppressed);
 static bool *suppressed_stacks(const struct view *view, const struct suppressions *suppressions);
 static bool stack_fits(const struct profile *profile, uint32_t stack,
                        const struct suppressions *suppressions);
@@ -63,6 +64,7 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
     bool done = suppressed && history && leaks->rows &&
                 rows_make(leaks, view, suppressed, history) &&
                 (!view->base || rows_base(leaks, view));
+    done = done && (leaks->rule != LEAKS_LOST || rest_make(leaks, view, suppressed));
     for (size_t i = 0; done && i < leaks->count; i++) {
         struct leaks_row *row = &leaks->rows[i];
         row_history(row, &moments, history[i]);
@@ -79,6 +81,17 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
     free(history);
     free(suppressed);
     return done;
+}
+
+static bool rest_make(struct leaks *leaks, const struct view *view, const bool *suppressed)
+{
+    leaks->indirect = looks_rows(view, TYPE_INDIRECT_OBJECTS, TYPE_INDIRECT_SPACE, suppressed,
+                                 &leaks->indirect_count);
+    leaks->forgotten = looks_rows(view, TYPE_FORGOTTEN_OBJECTS, TYPE_FORGOTTEN_SPACE, suppressed,
+                                  &leaks->forgotten_count);
+    for (size_t i = 0; leaks->forgotten && i < leaks->forgotten_count; i++)
+        leaks->forgotten_bytes += leaks->forgotten[i].bytes;
+    return leaks->indirect && leaks->forgotten;
 }
 
 /* By stack of the view. The whole stacks are looked at, with the frames that the view leaves out.
@@ -376,6 +389,8 @@ static int row_order(const void *left, const void *right)
 
 void leaks_free(struct leaks *leaks)
 {
+    free(leaks->indirect);
+    free(leaks->forgotten);
     free(leaks->rows);
     leaks->rows = NULL;
     leaks->count = 0;

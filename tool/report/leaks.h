@@ -12,6 +12,7 @@
 #ifndef REPORT_LEAKS_H
 #define REPORT_LEAKS_H
 
+#include "tool/report/looks.h"
 #include "tool/report/view.h"
 
 enum leaks_rule { LEAKS_AUTO, LEAKS_LOST, LEAKS_EXIT, LEAKS_GROWTH, LEAKS_NONE };
@@ -46,6 +47,11 @@ struct leaks {
     struct leaks_row *rows; /* leaks first, then the rest, each by size */
     size_t count, found, suppressed;
     int64_t found_bytes, suppressed_bytes;
+    /* With the rule `lost`, by site: indirectly lost blocks, and reachable ones that are forgotten.
+     */
+    struct looks_row *indirect, *forgotten;
+    size_t indirect_count, forgotten_count;
+    int64_t forgotten_bytes;
 };
 
 /* `view` is of live bytes, or of lost ones. False when memory is out. */

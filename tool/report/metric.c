@@ -20,10 +20,16 @@ const struct metric metrics[] = {
     {"requested", {TYPE_INUSE_REQUESTED}, "requested bytes not yet freed", NULL},
     {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond", NULL},
     {"lost", {TYPE_LOST_SPACE}, "bytes that nothing points to any more", "memoir run --leaks"},
+    {"forgotten", {TYPE_FORGOTTEN_SPACE}, "bytes that are reachable but forgotten", "memoir leaks"},
     {"pinned", {TYPE_PINNED_SPACE}, "memory that live blocks keep in use (memoir frag)", NULL},
     {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "CPU time", "memoir run --cpu"},
     {"wall", {TYPE_WALL}, "time that passed, waiting included", "memoir run --wall"},
-    {"wait", {TYPE_DELAY}, "time spent waiting for locks", NULL},
+    {"wait", {TYPE_DELAY}, "time spent waiting for locks", "memoir run --locks"},
+    {"waits", {TYPE_CONTENTIONS}, "how often a thread waited for a lock", "memoir run --locks"},
+    {"condition",
+     {TYPE_CONDITION_DELAY},
+     "time spent waiting for condition variables",
+     "memoir run --locks"},
 };
 const size_t metrics_count = COUNT_OF(metrics);
 
@@ -51,7 +57,7 @@ bool metric_is_memory(const char *word)
 
 const char *metric_nearest(const struct profile *profile, const char *word)
 {
-    size_t best_distance = nearest_most(strlen(word)) + 1;
+    size_t best_distance = nearest_max(strlen(word)) + 1;
     const char *best = NULL;
     unsigned type;
     for (size_t i = 0; i < metrics_count + profile->types; i++) {

@@ -30,6 +30,9 @@ const char *table_metric(const struct view *view)
         {TYPE_CPU, "CPU time"},
         {TYPE_WALL, "time, waiting included"},
         {TYPE_DELAY, "time waited"},
+        {TYPE_CONTENTIONS, "waits for locks"},
+        {TYPE_CONDITION_DELAY, "time waited for conditions"},
+        {TYPE_CONDITION_WAITS, "waits for conditions"},
     };
     const struct profile *profile = view->profile;
     const char *name = profile_text(profile, profile->type[view->options.type].name);
@@ -48,9 +51,10 @@ const char *table_objects(const struct view *view)
     const struct profile *profile = view->profile;
     int partner = profile_type_partner(profile, view->options.type);
     const char *name = partner < 0 ? "" : profile_text(profile, profile->type[partner].name);
-    return strcmp(name, TYPE_SAMPLES) == 0       ? "samples"
-           : strcmp(name, TYPE_CONTENTIONS) == 0 ? "waits"
-                                                 : "objects";
+    return strcmp(name, TYPE_SAMPLES) == 0 ? "samples"
+           : strcmp(name, TYPE_CONTENTIONS) == 0 || strcmp(name, TYPE_CONDITION_WAITS) == 0
+               ? "waits"
+               : "objects";
 }
 
 const char *table_by_word(enum view_by by)
@@ -131,16 +135,17 @@ void table_head(const struct view *view, const struct style *style)
 
 void table_foot(const struct view *view, const struct style *style)
 {
-    bool heap = view->profile->kind == PROFILE_HEAP && !view->timed;
+    bool heap = view->profile->kind == PROFILE_HEAP && !view->timed && !view->waited;
     bool folds = view->options.frames == VIEW_BLAME && view->folds;
     const char *dot = style->utf8 ? "·" : "-";
     char text[256];
     if (view->options.by >= VIEW_THREAD)
         return;
     snprintf(text, sizeof text, "self: %s%s %s total: with callees",
-             heap          ? "allocated at this site"
-             : view->timed ? "in its own code"
-                           : "of itself",
+             heap                          ? "allocated at this site"
+             : view->timed                 ? "in its own code"
+             : view->waited && view->folds ? "waited at this site"
+                                           : "of itself",
              !folds           ? ""
              : style->verbose ? ", library frames (below it) included"
                               : ", library frames included (-v shows them)",

@@ -297,11 +297,13 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     maker->labels = options->by == VIEW_THREAD || options->by == VIEW_SIZE;
     maker->options.rows_only &= !maker->labels;
     view->timed = profile_type_timed(profile, options->type);
+    view->waited = profile_type_waited(profile, options->type);
     maker->fold = options->frames != VIEW_ALL &&
                   (view->timed ? options->fold_time
                    : profile->kind == PROFILE_OTHER
                        ? strcmp(view->unit, "bytes") == 0
-                       : profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH);
+                       : profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
+                             (view->waited && profile->traits & TRAIT_CAPTURE));
     view->folds = maker->fold;
     bool ok = filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
               (!options->base || source_run(maker, options->base, true)) &&

@@ -95,6 +95,7 @@ struct view {
     struct view_options options;
     const char *unit; /* "bytes", "count", "nanoseconds", ... */
     bool timed;       /* its values are samples of a clock */
+    bool waited;      /* its values are waits for locks, each of them counted */
     bool folds;       /* leaf frames went to their caller */
     struct view_frame *frames;
     size_t frames_count;

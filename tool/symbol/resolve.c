@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tool/symbol/debuginfod.h"
+#include "tool/symbol/demangle.h"
 #include "tool/symbol/jit.h"
 #include "tool/symbol/module.h"
 #include "tool/symbol/modules.h"
@@ -55,6 +56,24 @@ bool symbol_is_made(const char *path)
            strncmp(path, "/dev/", 5) == 0;
 }
 
+/* Classes of lost blocks, which the program knows by the mangled names of their types. */
+static void classes_name(struct profile *profile)
+{
+    static const char kind[] = "typeinfo for ";
+    struct profile_look *looks = profile->looks.items;
+    for (size_t i = 0; i < profile->looks.count; i++) {
+        char mangled[256];
+        const char *name = profile_text(profile, looks[i].class);
+        if (*name == '\0')
+            continue;
+        snprintf(mangled, sizeof mangled, "_ZTI%s", name + (*name == '*'));
+        char *plain = symbol_demangle_whole(mangled);
+        if (plain && strncmp(plain, kind, sizeof kind - 1) == 0)
+            looks[i].class = profile_string_of(profile, plain + sizeof kind - 1);
+        free(plain);
+    }
+}
+
 bool symbol_resolve(struct profile *profile, const struct symbol_options *options,
                     struct symbol_report *report)
 {
@@ -75,6 +94,7 @@ bool symbol_resolve(struct profile *profile, const struct symbol_options *option
         locations_fill(profile, &modules, report);
         ok = jit_fill(profile, &modules, options, report);
         mappings_mark(profile, &modules);
+        classes_name(profile);
         report_end(report);
     }
     modules_free(&modules);

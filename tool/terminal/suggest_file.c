@@ -17,7 +17,7 @@ bool suggest_file_nearest(const char *word, char name[SUGGEST_ROOM])
     const char *slash = strrchr(word, '/'), *file = slash ? slash + 1 : word;
     int folder_length = (int)(file - word);
     char folder[SUGGEST_ROOM / 4];
-    size_t best = nearest_most(strlen(file)) + 1;
+    size_t best = nearest_max(strlen(file)) + 1;
     name[0] = '\0';
     if (folder_length >= SUGGEST_ROOM / 4)
         return false;

@@ -179,7 +179,7 @@ typedef mi_heap_t mi_theap_t;
 #define mi_theap_realloc(hp, p, size)      mi_heap_realloc(hp, p, size)
 #endif
 
-/* Reserved memory, and heaps in it: memoir has neither, see docs/COMPATIBILITY.md. */
+/* Reserved memory, and heaps in it. */
 #if MEMOIR_MIMALLOC >= 3
 typedef void *mi_arena_id_t;
 typedef struct {

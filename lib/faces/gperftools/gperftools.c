@@ -248,13 +248,13 @@ static char *read_all(int fd)
 
 EXPORT char *GetHeapProfile(void)
 {
-    return load_relaxed(&running) ? gperftools_profile_text() : read_all(-1);
+    return load_relaxed(&running) ? gperftools_profile_text(SOURCE_HEAP) : read_all(-1);
 }
 
-char *gperftools_profile_text(void)
+char *gperftools_profile_text(enum dump_source source)
 {
     int fd = can_act() ? os_memory_file("memoir heap profile") : -1;
-    struct dump_style style = {.format = FORMAT_GPERFTOOLS};
+    struct dump_style style = {.source = source, .format = FORMAT_GPERFTOOLS};
     bool whole = fd >= 0 && dump_to_fd(&style, DUMP_CALL, fd) == 0;
     char *text = read_all(whole ? fd : -1);
     if (fd >= 0)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/print.h"
+#include "lib/dump/dump.h"
 
 /* The values of the variables. */
 struct gperftools_settings {
@@ -30,6 +31,8 @@ void gperftools_settings_read(void);
 /* The delay until free memory goes back that stands for a rate of gperftools' from 0 to 10, in
  * thousandths: 1 is our own delay, 10 a tenth of it, 0 never. */
 uint64_t gperftools_delay_ms(uint64_t rate);
+/* What gperftools makes of a bound of all caches: from 512 KiB to 1 GiB. */
+uint64_t gperftools_cache_bytes(uint64_t wanted);
 /* The value of a variable of gperftools', or `initial` if it is not set. */
 bool gperftools_flag(const char *name, bool initial);
 int64_t gperftools_number(const char *name, int64_t initial);
@@ -40,9 +43,9 @@ void gperftools_init(void);
 void gperftools_ready(void);
 void gperftools_before_main(void);
 void gperftools_exit(void);
-/* The heap profile of now as a C string on the program's heap; empty if it could not be made, NULL
- * if memory is out. */
-char *gperftools_profile_text(void);
+/* The heap profile of now, or with SOURCE_GROWTH that of its growth, as a C string on the program's
+ * heap; empty if it could not be made, NULL if memory is out. */
+char *gperftools_profile_text(enum dump_source source);
 /* The heap of the process is another library's, and so are the variables. */
 void gperftools_disown(void);
 

@@ -25,7 +25,8 @@ void gperftools_settings_read(void)
     settings->in_use_bytes = positive("HEAP_PROFILE_INUSE_INTERVAL", 100 << 20);
     settings->time_s = positive("HEAP_PROFILE_TIME_INTERVAL", 0);
     settings->sample_bytes = positive("TCMALLOC_SAMPLE_PARAMETER", 0);
-    settings->cache_bytes = positive("TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", 0);
+    int64_t cache = gperftools_number("TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", -1);
+    settings->cache_bytes = cache < 0 ? 0 : gperftools_cache_bytes((uint64_t)cache);
     settings->limit_bytes = positive("TCMALLOC_HEAP_LIMIT_MB", 0) << 20;
     settings->delay_ms = delay_ms();
     uint64_t signal = positive("HEAPPROFILESIGNAL", 0);
@@ -42,6 +43,12 @@ void gperftools_settings_read(void)
         uint64_t level = positive("MALLOCSTATS", 1);
         settings->stats_level = level < 1 ? 1 : level > 2 ? 2 : (unsigned)level;
     }
+}
+
+uint64_t gperftools_cache_bytes(uint64_t wanted)
+{
+    enum { LEAST = 512 << 10, MOST = 1 << 30 };
+    return wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
 }
 
 /* Set to an empty value counts as yes. */
@@ -94,8 +101,8 @@ static uint64_t thousandths(const char *text)
 
 uint64_t gperftools_delay_ms(uint64_t rate)
 {
-    enum { OURS_MS = 5000, RATE_MOST = 10000 };
-    rate = rate > RATE_MOST ? RATE_MOST : rate;
+    enum { OURS_MS = 5000, RATE_MAX = 10000 };
+    rate = rate > RATE_MAX ? RATE_MAX : rate;
     return rate == 0 ? config_never : (uint64_t)OURS_MS * 1000 / rate;
 }
 

@@ -88,7 +88,7 @@ EXPORT int MallocExtension_SetNumericProperty(const char *name, size_t value)
     if (!init_done())
         return 0;
     if (strcmp(name, "tcmalloc.max_total_thread_cache_bytes") == 0) {
-        store_relaxed(&config.cache_total, value);
+        store_relaxed(&config.cache_total, gperftools_cache_bytes(value));
         return 1;
     }
     if (strcmp(name, "tcmalloc.heap_limit_mb") == 0) {

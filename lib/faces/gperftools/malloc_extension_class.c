@@ -66,11 +66,10 @@ static bool no_memory_stats(int *blocks, size_t *total, int *histogram);
 static void no_stats(char *text, int length);
 static void no_sample(struct cxx_string *out);
 static void release_all(struct extension *self);
-static void sample(struct cxx_string *out);
-static void growth(struct cxx_string *out);
+static void profile(enum dump_source source, struct cxx_string *out);
 static void ranges(void *context, void (*each)(void *, const void *));
 static void free_lists(struct free_lists *out);
-static void **stack_traces(int *period);
+static void **stack_traces(enum dump_source source, int *period);
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -241,21 +240,14 @@ static void release_all(struct extension *self)
  * What the object does beyond the C functions.
  */
 
-/* The profile of now: in exact mode of all blocks, otherwise of samples, which readers scale. */
-static void sample(struct cxx_string *out)
+/* The profile of now: in exact mode of all blocks, otherwise of samples, which readers scale. Or
+ * that of the heap's growth. */
+static void profile(enum dump_source source, struct cxx_string *out)
 {
-    char *text = gperftools_profile_text();
+    char *text = gperftools_profile_text(source);
     if (text != NULL)
         string_append(out, text, strlen(text));
     free(text);
-}
-
-/* No stack is kept for growth of the heap. */
-static void growth(struct cxx_string *out)
-{
-    static const char text[] =
-        "heap profile:      0:        0 [     0:        0] @ growth\n\nMAPPED_LIBRARIES:\n";
-    string_append(out, text, sizeof text - 1);
 }
 
 RACY static void ranges(void *context, void (*each)(void *, const void *))
@@ -350,16 +342,17 @@ static uintptr_t number_behind(const char **text, char mark, unsigned base)
 
 /* Of each line of the profile: objects and bytes in use, the depth, and the stack; then a zero. The
  * caller deletes the array. */
-static void **stack_traces(int *period)
+static void **stack_traces(enum dump_source source, int *period)
 {
-    char *text = gperftools_profile_text();
+    char *text = gperftools_profile_text(source);
     if (text == NULL || *text == '\0')
         return NULL;
     size_t words = 1, most = 0;
     for (const char *at = text; *at != '\0'; at++)
         words += *at == '\n' ? 3 : *at == 'x';
     uintptr_t *out = _ZnamRKSt9nothrow_t(words * sizeof *out, NULL);
-    *period = (int)control_rate();
+    if (period != NULL)
+        *period = (int)control_rate();
     const char *line = strchr(text, '\n');
     while (out != NULL && line != NULL && line[1] != '\n' && line[1] != '\0') {
         const char *at = line;

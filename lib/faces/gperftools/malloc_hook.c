@@ -22,7 +22,7 @@ typedef int add_call(hook *);
 typedef hook *set_call(hook *);
 
 /* The last place is that of MallocHook_Set..., the others are those of MallocHook_Add... */
-enum { ADDED_MOST = HOOKS_MOST - 1, SET_AT = ADDED_MOST };
+enum { ADDED_MAX = HOOKS_MAX - 1, SET_AT = ADDED_MAX };
 
 static int add(hook **places, unsigned most, hook *added);
 static int take_out(hook **places, hook *removed, const char *name);
@@ -47,7 +47,7 @@ static void *theirs(const char *name);
     ANY_HOOKS(name, places)                          \
     EXPORT int MallocHook_Add##name##Hook(hook *h)   \
     {                                                \
-        return add(places, ADDED_MOST, h);           \
+        return add(places, ADDED_MAX, h);            \
     }                                                \
     EXPORT hook *MallocHook_Set##name##Hook(hook *h) \
     {                                                \
@@ -55,20 +55,20 @@ static void *theirs(const char *name);
     }
 
 /* Of the program's own calls; or handed to gperftools' library. */
-#define OTHER_HOOKS(name, places)                                            \
-    ANY_HOOKS(name, places)                                                  \
-    EXPORT int MallocHook_Add##name##Hook(hook *h)                           \
-    {                                                                        \
-        add_call *next = theirs(NAMED(Add, name));                           \
-        return next != NULL ? next(h) : watched(add(places, ADDED_MOST, h)); \
-    }                                                                        \
-    EXPORT hook *MallocHook_Set##name##Hook(hook *h)                         \
-    {                                                                        \
-        set_call *next = theirs(NAMED(Set, name));                           \
-        if (next != NULL)                                                    \
-            return next(h);                                                  \
-        watched(h != NULL);                                                  \
-        return set(places, h);                                               \
+#define OTHER_HOOKS(name, places)                                           \
+    ANY_HOOKS(name, places)                                                 \
+    EXPORT int MallocHook_Add##name##Hook(hook *h)                          \
+    {                                                                       \
+        add_call *next = theirs(NAMED(Add, name));                          \
+        return next != NULL ? next(h) : watched(add(places, ADDED_MAX, h)); \
+    }                                                                       \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *h)                        \
+    {                                                                       \
+        set_call *next = theirs(NAMED(Set, name));                          \
+        if (next != NULL)                                                   \
+            return next(h);                                                 \
+        watched(h != NULL);                                                 \
+        return set(places, h);                                              \
     }
 
 HOOKS(New, (hook **)hooks_set.on_new)
@@ -120,7 +120,7 @@ static int add(hook **places, unsigned most, hook *added)
 static int take_out(hook **places, hook *removed, const char *name)
 {
     bool done = false;
-    for (unsigned i = 0; removed != NULL && i < HOOKS_MOST && !done; i++) {
+    for (unsigned i = 0; removed != NULL && i < HOOKS_MAX && !done; i++) {
         hook *expected = removed;
         done = __atomic_compare_exchange_n(&places[i], &expected, NULL, false, __ATOMIC_ACQ_REL,
                                            __ATOMIC_RELAXED);
@@ -175,7 +175,7 @@ EXPORT int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip
         max_depth > 0 && skip_count >= 0 ? walks_take(WALKS_NOBODY, &nothing) : NULL;
     if (walk == NULL)
         return 0;
-    unwind(walk, &caller, WALK_MOST);
+    unwind(walk, &caller, WALK_MAX);
     uint32_t at = frames_of_ours(walk) + (uint32_t)skip_count;
     int count = 0;
     for (; at < walk->count && count < max_depth; at++)

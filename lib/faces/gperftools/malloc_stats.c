@@ -116,9 +116,9 @@ static void by_class(struct print *out, const struct account *account)
 }
 
 /* Free runs by length; the last one is for all that are longer. */
-enum { LENGTH_MOST = 128 };
+enum { LENGTH_MAX = 128 };
 struct lengths {
-    uint64_t spans[LENGTH_MOST + 2], dirty[LENGTH_MOST + 2], clean[LENGTH_MOST + 2]; /* bytes */
+    uint64_t spans[LENGTH_MAX + 2], dirty[LENGTH_MAX + 2], clean[LENGTH_MAX + 2]; /* bytes */
 };
 
 RACY static void count_lengths(struct lengths *lengths)
@@ -129,7 +129,7 @@ RACY static void count_lengths(struct lengths *lengths)
         uint8_t state = load_relaxed(&span->state);
         if (state != SPAN_DIRTY && state != SPAN_CLEAN)
             continue;
-        uint32_t length = span->units > LENGTH_MOST ? LENGTH_MOST + 1 : span->units;
+        uint32_t length = span->units > LENGTH_MAX ? LENGTH_MAX + 1 : span->units;
         uint64_t bytes = (uint64_t)span->units << UNIT_SHIFT;
         lengths->spans[length]++;
         *(state == SPAN_DIRTY ? &lengths->dirty[length] : &lengths->clean[length]) += bytes;
@@ -144,7 +144,7 @@ static void by_length(struct print *out)
     for (unsigned i = 1; i < COUNT_OF(lengths.spans); i++) {
         free_bytes += lengths.dirty[i];
         clean += lengths.clean[i];
-        sizes += i <= LENGTH_MOST && lengths.spans[i] > 0;
+        sizes += i <= LENGTH_MAX && lengths.spans[i] > 0;
     }
     print_text(out, line);
     print_format(out, "PageHeap: %lu sizes; ", sizes);
@@ -153,11 +153,11 @@ static void by_length(struct print *out)
     print_text(out, line);
     uint64_t sum = 0, sum_clean = 0;
     for (unsigned i = 1; i < COUNT_OF(lengths.spans); i++) {
-        if (i <= LENGTH_MOST && lengths.spans[i] == 0)
+        if (i <= LENGTH_MAX && lengths.spans[i] == 0)
             continue;
         sum += lengths.dirty[i] + lengths.clean[i];
         sum_clean += lengths.clean[i];
-        if (i <= LENGTH_MOST)
+        if (i <= LENGTH_MAX)
             column(out, i, 6, " pages * ");
         else
             print_text(out, ">128   large * ");

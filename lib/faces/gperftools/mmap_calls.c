@@ -22,11 +22,11 @@ static void *own_sbrk(intptr_t more);
 
 enum { BIND_MMAP, BIND_MMAP64, BIND_MUNMAP, BIND_MREMAP, BIND_SBRK };
 static struct binding bindings[] = {
-    [BIND_MMAP] = {"mmap", (void *)own_mmap, NULL},
-    [BIND_MMAP64] = {"mmap64", (void *)own_mmap, NULL},
-    [BIND_MUNMAP] = {"munmap", (void *)own_munmap, NULL},
-    [BIND_MREMAP] = {"mremap", (void *)own_mremap, NULL},
-    [BIND_SBRK] = {"sbrk", (void *)own_sbrk, NULL},
+    [BIND_MMAP] = {"mmap", (void *)own_mmap, NULL, NULL},
+    [BIND_MMAP64] = {"mmap64", (void *)own_mmap, NULL, NULL},
+    [BIND_MUNMAP] = {"munmap", (void *)own_munmap, NULL, NULL},
+    [BIND_MREMAP] = {"mremap", (void *)own_mremap, NULL, NULL},
+    [BIND_SBRK] = {"sbrk", (void *)own_sbrk, NULL, NULL},
 };
 
 bool mmap_calls_watch(void)
@@ -45,7 +45,7 @@ void mmap_calls_loaded(void)
 
 /* Calls every hook of a list, with the arguments that follow. */
 #define CALL_ALL(list, ...)                                      \
-    for (unsigned i_ = 0; i_ < HOOKS_MOST; i_++) {               \
+    for (unsigned i_ = 0; i_ < HOOKS_MAX; i_++) {                \
         __typeof__((list)[0]) hook_ = load_acquire(&(list)[i_]); \
         if (unlikely(hook_ != NULL))                             \
             hook_(__VA_ARGS__);                                  \

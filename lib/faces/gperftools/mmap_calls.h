@@ -30,14 +30,14 @@ typedef int replace_munmap(const void *at, size_t size, int *result);
 
 /* Empty places are NULL. */
 struct mmap_hooks {
-    hook_pre_mmap *pre_mmap[HOOKS_MOST];
-    hook_mmap *mmap[HOOKS_MOST];
-    hook_munmap *munmap[HOOKS_MOST];
-    hook_mremap *mremap[HOOKS_MOST];
-    hook_pre_sbrk *pre_sbrk[HOOKS_MOST];
-    hook_sbrk *sbrk[HOOKS_MOST];
-    replace_mmap *replace_mmap[HOOKS_MOST];
-    replace_munmap *replace_munmap[HOOKS_MOST];
+    hook_pre_mmap *pre_mmap[HOOKS_MAX];
+    hook_mmap *mmap[HOOKS_MAX];
+    hook_munmap *munmap[HOOKS_MAX];
+    hook_mremap *mremap[HOOKS_MAX];
+    hook_pre_sbrk *pre_sbrk[HOOKS_MAX];
+    hook_sbrk *sbrk[HOOKS_MAX];
+    replace_mmap *replace_mmap[HOOKS_MAX];
+    replace_munmap *replace_munmap[HOOKS_MAX];
 };
 extern HIDDEN struct mmap_hooks mmap_hooks;
 

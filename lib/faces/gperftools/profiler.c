@@ -152,9 +152,9 @@ static int stack_get(const struct caller *caller, const void *context, void **re
     if (walk == NULL)
         return 0;
     if (context != NULL)
-        unwind_context(walk, context, WALK_MOST);
+        unwind_context(walk, context, WALK_MAX);
     else
-        unwind(walk, caller, WALK_MOST);
+        unwind(walk, caller, WALK_MAX);
     /* As in gperftools: callers skip the frames of their signal handler, which a walk from the
      * context does not have. */
     int skipped = context != NULL ? 0 : skip;

@@ -15,7 +15,7 @@
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 
-enum { ASK_LEAST = 1 << 20, ASKING_MS = 1 };
+enum { ASK_MIN = 1 << 20, ASKING_MS = 1 };
 
 /* Behind its address the table of virtual functions has those of the class. */
 struct system_allocator {
@@ -174,7 +174,7 @@ static bool grow(size_t bytes)
     size_t page = os_page_size();
     bytes = (bytes + page - 1) & ~(page - 1);
     asking_begin();
-    ask(0, bytes < ASK_LEAST ? ASK_LEAST : bytes, page, &more);
+    ask(0, bytes < ASK_MIN ? ASK_MIN : bytes, page, &more);
     store_release(&asking, 0);
     return more;
 }
@@ -189,8 +189,8 @@ static void *lend(struct extent_hooks *self, void *at, size_t size, size_t align
     asking_begin();
     char *got = take_rest(size, align);
     bool more;
-    if (got == NULL && size < ASK_LEAST)
-        got = ask(size, ASK_LEAST, align, &more);
+    if (got == NULL && size < ASK_MIN)
+        got = ask(size, ASK_MIN, align, &more);
     if (got == NULL)
         got = ask(size, size, align, &more);
     store_release(&asking, 0);

@@ -29,7 +29,7 @@ typedef void message_function(void *opaque, const char *text);
 extern message_function *malloc_message, *je_malloc_message;
 EXPORT message_function *malloc_message, *je_malloc_message;
 
-enum { RATE_LG_MOST = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
+enum { RATE_LG_MAX = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
 
 struct jemalloc_state jemalloc_state;
 
@@ -68,7 +68,7 @@ extern int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), v
 
 int64_t jemalloc_rate(uint64_t lg_sample)
 {
-    return lg_sample == 0 ? 0 : (int64_t)1 << (lg_sample < RATE_LG_MOST ? lg_sample : RATE_LG_MOST);
+    return lg_sample == 0 ? 0 : (int64_t)1 << (lg_sample < RATE_LG_MAX ? lg_sample : RATE_LG_MAX);
 }
 
 /* Passes it to the program's own function for messages, if there is one. */
@@ -337,6 +337,7 @@ static void final_dump(void)
         jemalloc_write("<jemalloc>: Exiting with error code because memory leaks were detected\n");
         /* So that the exit loses nothing that the program wrote. */
         fflush(NULL);
+        dump_recorder_end();
         os_exit(1);
     }
 }

@@ -16,7 +16,7 @@
 
 enum { FLAG_LG_ALIGN = 0x3f, FLAG_ZERO = 0x40, FLAG_ARENA_AT = 20 };
 /* The largest of jemalloc's sizes (mallctl_serve.c). */
-#define LARGE_MOST ((size_t)7 << 60)
+#define LARGE_MAX ((size_t)7 << 60)
 
 void *rallocx(void *p, size_t size, int flags);
 size_t xallocx(void *p, size_t size, size_t extra, int flags);
@@ -173,9 +173,9 @@ EXPORT size_t xallocx(void *p, size_t size, size_t extra, int flags)
 {
     struct caller caller = CALLER_HERE;
     size_t usable = malloc_usable_size(p), now = 0;
-    if (size > LARGE_MOST || (uintptr_t)p % align_of(flags) != 0)
+    if (size > LARGE_MAX || (uintptr_t)p % align_of(flags) != 0)
         return usable;
-    size_t most = extra > LARGE_MOST - size ? LARGE_MOST : size + extra;
+    size_t most = extra > LARGE_MAX - size ? LARGE_MAX : size + extra;
     if (usable == nallocx(most, flags))
         return usable;
     if (unlikely(lent_size(p) != 0)) {
@@ -213,7 +213,7 @@ EXPORT void sdallocx(void *p, size_t size, int flags)
 
 EXPORT size_t nallocx(size_t size, int flags)
 {
-    if (size > LARGE_MOST || align_of(flags) > LARGE_MOST || !init_done())
+    if (size > LARGE_MAX || align_of(flags) > LARGE_MAX || !init_done())
         return 0;
     size = size == 0 ? 1 : size; /* not defined by jemalloc; in gperftools that of malloc(0) */
     size_t room = sizes_room(size, align_of(flags));

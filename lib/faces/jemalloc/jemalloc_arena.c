@@ -15,7 +15,7 @@
 #define TAG_ARENA (UINT64_C(1) << 62)
 
 static struct arena first = {.state = ARENA_LIVE, .automatic = true, .hooks = &extents_default};
-BULK struct arena *arenas_table[ARENAS_MOST];
+BULK struct arena *arenas_table[ARENAS_MAX];
 static uint32_t made = 1; /* numbers up to the last one that was handed out */
 
 static bool give_owner(struct arena *arena);
@@ -32,7 +32,7 @@ unsigned arenas_count(void)
     uint32_t now = load_acquire(&made);
     if (likely(wanted <= now))
         return now;
-    return wanted < ARENAS_MOST ? (unsigned)wanted : ARENAS_MOST;
+    return wanted < ARENAS_MAX ? (unsigned)wanted : ARENAS_MAX;
 }
 
 /* As it is before anything was asked of it. */
@@ -121,7 +121,7 @@ static struct arena *arena_more(void)
     arena_begin(arena, false);
     for (;;) { /* ends: each number is handed out once */
         uint32_t now = arenas_count(), before = load_acquire(&made);
-        if (now == ARENAS_MOST) {
+        if (now == ARENAS_MAX) {
             meta_give(arena, sizeof *arena);
             return NULL;
         }
@@ -157,7 +157,7 @@ struct arena *arena_of_owner(const struct owner *owner)
 {
     if (owner == NULL || !(owner->tag & TAG_ARENA))
         return &first;
-    return arenas_table[owner->tag & ~TAG_ARENA];
+    return arenas_table[(uint32_t)owner->tag];
 }
 
 struct arena *arena_of(const void *p)

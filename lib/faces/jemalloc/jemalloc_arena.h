@@ -15,7 +15,7 @@
 
 #include "lib/alloc/alloc.h"
 
-enum { ARENAS_MOST = 4095, ARENA_NAME_SIZE = 32 };
+enum { ARENAS_MAX = 4095, ARENA_NAME_SIZE = 32 };
 
 /* As in jemalloc.h. The bool results are true for "no": refused, or not done. */
 struct extent_hooks {
@@ -79,10 +79,10 @@ struct arena *arena_of_owner(const struct owner *owner);
 /* The calling thread's. */
 struct arena *arena_of_thread(void);
 /* The owner of an arena that has been used, in a few instructions; NULL: `arena_used` knows. */
-extern HIDDEN struct arena *arenas_table[ARENAS_MOST];
+extern HIDDEN struct arena *arenas_table[ARENAS_MAX];
 INLINE struct owner *arena_owner(size_t number)
 {
-    const struct arena *arena = number < ARENAS_MOST ? load_acquire(&arenas_table[number]) : NULL;
+    const struct arena *arena = number < ARENAS_MAX ? load_acquire(&arenas_table[number]) : NULL;
     return arena == NULL || arena->state != ARENA_LIVE ? NULL : arena->owner;
 }
 struct caller;

@@ -14,7 +14,7 @@
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 
-enum { JOINS_MOST = 64 };
+enum { JOINS_MAX = 64 };
 
 static void *default_alloc(struct extent_hooks *hooks, void *at, size_t size, size_t align,
                            bool *zero, bool *commit, unsigned arena);
@@ -142,7 +142,7 @@ static bool join_free(struct arena *arena)
 {
     struct extent_hooks *hooks = arena->hooks;
     bool any = false;
-    for (unsigned i = 0; i < JOINS_MOST; i++) {
+    for (unsigned i = 0; i < JOINS_MAX; i++) {
         struct extent *second, *first = extent_neighbours(&arena->lender, &second);
         if (first == NULL)
             break;

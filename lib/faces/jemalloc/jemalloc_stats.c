@@ -160,9 +160,16 @@ static void config_section(struct report *report)
     static const char *const flags[] = {"cache_oblivious", "debug",  "fill",   "lazy_lock", "prof",
                                         "stats",           "utrace", "xmalloc"};
     section(report, "Build-time option settings", "config");
-    for (size_t i = 0; i < COUNT_OF(flags); i++)
-        flag(report, "config", flags[i],
-             strcmp(flags[i], "prof") == 0 || strcmp(flags[i], "stats") == 0);
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        char name[64];
+        struct print text;
+        bool value = false;
+        size_t length = sizeof value;
+        print_start(&text, name, sizeof name);
+        print_format(&text, "config.%s", flags[i]);
+        mallctl_call(print_string(&text), &value, &length, NULL, 0);
+        flag(report, "config", flags[i], value);
+    }
     quoted(key(report, "config", "malloc_conf"), "");
     line_end(report);
     section_end(report);
@@ -231,8 +238,7 @@ static void arenas_json(struct report *report)
         const struct size_class *c = &size_classes[class];
         size_t span = sizes_span(c);
         print_format(next(report), "%s{\"size\":%zu,\"nregs\":%u,\"slab_size\":%zu,\"nshards\":1}",
-                     class == 1 ? "" : ",", class_size(class), sizes_blocks(c, c->units_least),
-                     span);
+                     class == 1 ? "" : ",", class_size(class), sizes_blocks(c, c->units_min), span);
     }
     print_text(next(report), "]");
     number(report, "", "nlextents", LARGE_SIZES);

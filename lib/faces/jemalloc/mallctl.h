@@ -68,7 +68,8 @@ int serve_arena_figure(const struct request *request, const struct node *node);
 int serve_arena_unsigned(const struct request *request, const struct node *node);
 int serve_arena_uptime(const struct request *request, const struct node *node);
 int serve_class_figure(const struct request *request, const struct node *node);
-int serve_class_unsigned(const struct request *request, const struct node *node);
+int serve_mutex(const struct request *request, const struct node *node);
+int serve_mutex_reset(const struct request *request, const struct node *node);
 int serve_class_nonfull(const struct request *request, const struct node *node);
 int serve_large_figure(const struct request *request, const struct node *node);
 int serve_class(const struct request *request, const struct node *node);
@@ -110,6 +111,7 @@ int serve_prof_log_stop(const struct request *request, const struct node *node);
 int serve_prof_stats(const struct request *request, const struct node *node);
 /* Below experimental.*: */
 int serve_abort_hook(const struct request *request, const struct node *node);
+int serve_dump_hook(const struct request *request, const struct node *node);
 int serve_utilization(const struct request *request, const struct node *node);
 int serve_utilizations(const struct request *request, const struct node *node);
 int serve_batch_alloc(const struct request *request, const struct node *node);
@@ -131,6 +133,8 @@ struct figures {
 void figures_refresh(void);
 /* Of an arena, or MALLCTL_ALL, or MALLCTL_DESTROYED. False: there is no such arena. */
 bool figures_of(size_t number, struct figures *figures);
+/* The same without them. */
+bool figures_has(size_t number);
 /* The arena is about to be destroyed. */
 struct arena;
 void figures_destroyed(const struct arena *arena);
@@ -144,5 +148,20 @@ enum {
 };
 #define CLASS_FIGURE(field) offsetof(struct figures_class, field)
 enum { LARGE_ALLOCS, LARGE_FREES, LARGE_LIVE }; /* of a size of large blocks */
+
+/* What of a mutex, and of which kind it is. */
+enum {
+    MUTEX_OPS,
+    MUTEX_WAITS,
+    MUTEX_SPINS,
+    MUTEX_TURNS,
+    MUTEX_WAIT_NS,
+    MUTEX_WAIT_NS_MAX,
+    MUTEX_THREADS_MAX,
+    MUTEX_WHAT = 7,
+    MUTEX_GLOBAL = 8,
+    MUTEX_ARENA = 16,
+    MUTEX_BIN = 32
+};
 
 #endif

@@ -13,10 +13,10 @@
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/watch/watch.h"
 
-enum { CACHES_MOST = 4094 };
+enum { CACHES_MAX = 4094 };
 
 static const char *const dss_names[] = {"disabled", "primary", "secondary"};
-static uint8_t caches[CACHES_MOST / 8 + 1]; /* a bit for each number that is in use */
+static uint8_t caches[CACHES_MAX / 8 + 1]; /* a bit for each number that is in use */
 
 static bool room_for_number(const struct request *request);
 
@@ -262,7 +262,7 @@ int serve_cache_create(const struct request *request, const struct node *node)
     int refused = request_read_only(request);
     if (refused || !room_for_number(request))
         return refused ? refused : EINVAL;
-    for (unsigned i = 0; i < CACHES_MOST; i++) {
+    for (unsigned i = 0; i < CACHES_MAX; i++) {
         uint8_t bit = (uint8_t)(1 << i % 8);
         if (!(__atomic_fetch_or(&caches[i / 8], bit, __ATOMIC_RELAXED) & bit))
             return request_give(request, &i, sizeof i);
@@ -279,7 +279,7 @@ int serve_cache_number(const struct request *request, const struct node *node)
     int wrong = request_take(request, &value, sizeof value, &came);
     if (refused || wrong)
         return refused ? refused : wrong;
-    if (!came || value >= CACHES_MOST || !(load_relaxed(&caches[value / 8]) >> value % 8 & 1))
+    if (!came || value >= CACHES_MAX || !(load_relaxed(&caches[value / 8]) >> value % 8 & 1))
         return EFAULT;
     cold_flush();
     if (node->number == 1)

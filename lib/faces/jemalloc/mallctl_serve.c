@@ -126,7 +126,7 @@ int serve_class(const struct request *request, const struct node *node)
         return refused;
     const struct size_class *class = &size_classes[request->numbers[0] + 1];
     size_t span = sizes_span(class), size = class->size;
-    uint32_t blocks = sizes_blocks(class, class->units_least), one = 1;
+    uint32_t blocks = sizes_blocks(class, class->units_min), one = 1;
     switch (node->number) {
     case 0:
         return request_give(request, &size, sizeof size);

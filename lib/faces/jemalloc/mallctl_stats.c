@@ -253,6 +253,11 @@ bool figures_of(size_t number, struct figures *out)
     return from != NULL;
 }
 
+bool figures_has(size_t number)
+{
+    return of_arena(number) != NULL;
+}
+
 /* NULL: there is no such arena. */
 static const struct figures *of_arena(size_t number)
 {
@@ -356,13 +361,6 @@ int serve_class_figure(const struct request *request, const struct node *node)
     else if (node->number != CLASS_ZERO)
         value = figure(figures, at + node->number);
     return request_give(request, &value, sizeof value);
-}
-
-int serve_class_unsigned(const struct request *request, const struct node *node)
-{
-    if (of_arena(request->numbers[0]) == NULL || request->numbers[1] >= CLASS_LAST)
-        return ENOENT;
-    return serve_unsigned(request, node);
 }
 
 /* Spans of the class with blocks that are free and blocks that are not, as of now: they are counted

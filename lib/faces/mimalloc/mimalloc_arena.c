@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mimalloc's arenas and subprocesses. Memory of one's own can't be handed over, and no heap is
- * bound to a stretch of addresses: the calls that promise it fail, as mimalloc's do when memory is
- * out, and say so with MIMALLOC_SHOW_ERRORS. A reservation without an arena's number has nothing to
- * do: addresses are found when they are needed. A subprocess is an owner (lib/alloc/owner.h) that
- * is the default of its threads.
+ * mimalloc's arenas and subprocesses. An arena is a region (mimalloc_region.h), and heaps can be
+ * made in it. A reservation without a number needs none: addresses are found when they are needed,
+ * unless nothing else may be used. A subprocess is an owner (lib/alloc/owner.h) that is the default
+ * of its threads.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,9 +11,10 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/faces/mimalloc/mimalloc.h"
+#include "lib/faces/mimalloc/mimalloc_region.h"
 #include "lib/watch/watch.h"
 
-enum { ARENA_ALIGN = 64 << 10, ARENA_LEAST = 32 << 20 };
+enum { ARENA_ALIGN = 64 << 10, ARENA_MIN = 64 << 10, HUGE_SHIFT = 30 };
 
 static BULK struct owner first_process; /* only its address is used, as a handle of release 3 */
 
@@ -22,79 +22,115 @@ struct owner *mi_heap_main(void);
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-FUNCTION(int, mi_reserve_os_memory, (size_t size, bool commit, bool large))
-{
-    return size > PTRDIFF_MAX ? ENOMEM : 0;
-}
-
-/* Arena numbers are ints in release 2 and pointers in release 3. */
-static int refuse(const char *what, void *arena)
-{
-    if (arena != NULL)
-        memset(arena, 0, mimalloc_release() >= 3 ? sizeof(void *) : sizeof(int));
-    mimalloc_warning("%s: memoir binds no heap to a stretch of memory; use mi_heap_new", what);
-    return ENOMEM;
-}
+static void tell(void *arena, int number);
+static bool set_aside(const char *what, const struct region_wish *wish, void *arena);
 
 FUNCTION(int, mi_reserve_os_memory_ex,
          (size_t size, bool commit, bool large, bool exclusive, void *arena))
 {
-    return refuse("mi_reserve_os_memory_ex", arena);
+    struct region_wish wish = {.bytes = size, .exclusive = exclusive};
+    return set_aside("mi_reserve_os_memory_ex", &wish, arena) ? 0 : ENOMEM;
 }
 
-FUNCTION(bool, mi_manage_os_memory,
-         (void *start, size_t size, bool committed, bool large, bool zero, int node))
+FUNCTION(int, mi_reserve_os_memory, (size_t size, bool commit, bool large))
 {
-    return refuse("mi_manage_os_memory", NULL) == 0;
+    return mi_reserve_os_memory_ex(size, commit, large, false, NULL);
+}
+
+FUNCTION(bool, mi_manage_memory,
+         (void *start, size_t size, bool committed, bool pinned, bool zero, int node,
+          bool exclusive, region_commit *commit, void *arg, void *arena))
+{
+    struct region_wish wish = {.start = start,
+                               .bytes = size,
+                               .committed = committed,
+                               .zero = zero,
+                               .exclusive = exclusive,
+                               .commit = commit,
+                               .arg = arg};
+    tell(arena, 0);
+    return start != NULL && set_aside("mi_manage_memory", &wish, arena);
 }
 
 FUNCTION(bool, mi_manage_os_memory_ex,
          (void *start, size_t size, bool committed, bool large, bool zero, int node, bool exclusive,
           void *arena))
 {
-    return refuse("mi_manage_os_memory_ex", arena) == 0;
+    return mi_manage_memory(start, size, committed, large, zero, node, exclusive, NULL, NULL,
+                            arena);
 }
 
-FUNCTION(bool, mi_manage_memory,
-         (void *start, size_t size, bool committed, bool pinned, bool zero, int node,
-          bool exclusive, void *commit, void *arg, void *arena))
+FUNCTION(bool, mi_manage_os_memory,
+         (void *start, size_t size, bool committed, bool large, bool zero, int node))
 {
-    return refuse("mi_manage_memory", arena) == 0;
+    return mi_manage_os_memory_ex(start, size, committed, large, zero, node, false, NULL);
+}
+
+/* Pages of 1 GiB, of which the system must have some: on any node. */
+FUNCTION(int, mi_reserve_huge_os_pages_at_ex,
+         (size_t pages, int node, size_t ms, bool exclusive, void *arena))
+{
+    struct region_wish wish = {.bytes = pages << HUGE_SHIFT, .exclusive = exclusive, .large = true};
+    tell(arena, 0);
+    if (pages == 0)
+        return 0;
+    return pages < PTRDIFF_MAX >> HUGE_SHIFT && set_aside("mi_reserve_huge_os_pages", &wish, arena)
+               ? 0
+               : ENOMEM;
 }
 
 FUNCTION(int, mi_reserve_huge_os_pages_at, (size_t pages, int node, size_t ms))
 {
-    return pages == 0 ? 0 : refuse("mi_reserve_huge_os_pages_at", NULL);
-}
-
-FUNCTION(int, mi_reserve_huge_os_pages_at_ex,
-         (size_t pages, int node, size_t ms, bool exclusive, void *arena))
-{
-    return refuse("mi_reserve_huge_os_pages_at_ex", arena);
+    return mi_reserve_huge_os_pages_at_ex(pages, node, ms, false, NULL);
 }
 
 FUNCTION(int, mi_reserve_huge_os_pages_interleave, (size_t pages, size_t nodes, size_t ms))
 {
-    return pages == 0 ? 0 : refuse("mi_reserve_huge_os_pages_interleave", NULL);
+    return mi_reserve_huge_os_pages_at_ex(pages, -1, ms, false, NULL);
 }
 
 FUNCTION(int, mi_reserve_huge_os_pages, (size_t pages, double seconds, size_t *reserved))
 {
+    int error = mi_reserve_huge_os_pages_at_ex(pages, -1, 0, false, NULL);
     if (reserved != NULL)
-        *reserved = 0;
-    return pages == 0 ? 0 : refuse("mi_reserve_huge_os_pages", NULL);
+        *reserved = error == 0 ? pages : 0;
+    return error;
 }
 
 FUNCTION(void *, mi_arena_area, (intptr_t arena, size_t *size))
 {
+    size_t bytes;
+    void *start = region_area((int)arena, &bytes);
     if (size != NULL)
-        *size = 0;
-    return NULL;
+        *size = bytes;
+    return start;
 }
 
 FUNCTION(bool, mi_arena_contains, (intptr_t arena, const void *p))
 {
-    return false;
+    size_t bytes;
+    const char *start = region_area((int)arena, &bytes);
+    return start != NULL && (uintptr_t)p - (uintptr_t)start < bytes;
+}
+
+/* Arena numbers are ints in release 2 and pointers in release 3. */
+static void tell(void *arena, int number)
+{
+    void *handle = (void *)(intptr_t)number;
+    if (arena != NULL && mimalloc_release() >= 3)
+        memcpy(arena, &handle, sizeof handle);
+    else if (arena != NULL)
+        memcpy(arena, &number, sizeof number);
+}
+
+static bool set_aside(const char *what, const struct region_wish *wish, void *arena)
+{
+    int number = region_new(wish);
+    tell(arena, number);
+    if (number == 0)
+        mimalloc_warning("%s: no memory, or less than 64 KiB of it (%zu bytes at %p)", what,
+                         wish->bytes, wish->start);
+    return number != 0;
 }
 
 FUNCTION(size_t, mi_arena_min_alignment, (void))
@@ -104,19 +140,18 @@ FUNCTION(size_t, mi_arena_min_alignment, (void))
 
 FUNCTION(size_t, mi_arena_min_size, (void))
 {
-    return ARENA_LEAST;
+    return ARENA_MIN;
 }
 
 FUNCTION(struct owner *, mi_heap_new_in_arena, (intptr_t arena))
 {
-    refuse("mi_heap_new_in_arena", NULL);
-    return NULL;
+    return region_heap_new((int)arena, false);
 }
 
-/* The window, in the place of all arenas. */
-static void print_window(void)
+/* The window, in the place of all other arenas, and the regions. */
+static void print_arenas(void)
 {
-    char buffer[200];
+    char buffer[1024];
     struct print text;
     struct account account;
     if (!init_done())
@@ -127,17 +162,26 @@ static void print_window(void)
                  mimalloc_release() >= 3 ? "" : "mimalloc: ", (void *)window.base,
                  (unsigned long long)account.mapped_bytes / 1024,
                  (unsigned long long)account.live_bytes / 1024);
+    size_t bytes, used;
+    for (int number = 1; region_used(number, &used); number++) {
+        void *start = region_area(number, &bytes);
+        print_format(&text, "%sarena %d at %p: %zu KiB, in use: %zu KiB\n",
+                     mimalloc_release() >= 3 ? "" : "mimalloc: ", number, start, bytes / 1024,
+                     used / 1024);
+        if (number % 8 == 0)
+            mimalloc_print(&text, NULL, NULL);
+    }
     mimalloc_print(&text, NULL, NULL);
 }
 
 FUNCTION(void, mi_arenas_print, (void))
 {
-    print_window();
+    print_arenas();
 }
 
 FUNCTION(void, mi_debug_show_arenas, (void))
 {
-    print_window();
+    print_arenas();
 }
 
 FUNCTION(struct owner *, mi_subproc_main, (void))

@@ -9,9 +9,11 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/faces/mimalloc/mimalloc.h"
+#include "lib/faces/mimalloc/mimalloc_region.h"
 #include "lib/watch/watch.h"
 
 enum { TAG_KEPT = 1 << 8 }; /* mi_heap_destroy of such a heap only deletes it */
@@ -41,9 +43,9 @@ FUNCTION(struct owner *, mi_heap_new, (void))
 
 FUNCTION(struct owner *, mi_heap_new_ex, (int tag, bool allow_destroy, intptr_t arena))
 {
-    (void)arena;
-    struct owner *owner = mi_heap_new();
-    if (owner != NULL)
+    bool in_region = (int)arena != 0;
+    struct owner *owner = in_region ? region_heap_new((int)arena, !allow_destroy) : mi_heap_new();
+    if (owner != NULL && !in_region)
         owner->tag = (uint64_t)(tag & 255) | (allow_destroy ? 0 : TAG_KEPT);
     return owner;
 }
@@ -55,14 +57,18 @@ static bool in_use(const struct owner *heap)
 
 FUNCTION(void, mi_heap_delete, (struct owner * heap))
 {
-    if (in_use(heap))
+    if (in_use(heap) && region_has_heap(heap))
+        region_heap_delete(heap);
+    else if (in_use(heap))
         cold_owned_delete(heap);
 }
 
 FUNCTION(void, mi_heap_destroy, (struct owner * heap))
 {
     struct caller caller = CALLER_HERE;
-    if (in_use(heap) && heap->tag & TAG_KEPT)
+    if (in_use(heap) && region_has_heap(heap))
+        region_heap_destroy(heap, &caller);
+    else if (in_use(heap) && heap->tag & TAG_KEPT)
         cold_owned_delete(heap);
     else if (in_use(heap))
         cold_owned_destroy(heap, &caller);
@@ -99,8 +105,12 @@ static struct owner *heap_of(const void *p)
 {
     const void *block = p == NULL || !init_done() ? NULL : shifted_find(p);
     block = block == NULL ? p : block;
-    if (!cold_is_block(block) || !window_has(block))
-        return cold_is_block(block) ? &backing : NULL;
+    if (!cold_is_block(block))
+        return NULL;
+    if (!window_has(block)) {
+        struct owner *heap = region_heap_of(block);
+        return heap == NULL ? &backing : heap;
+    }
     struct owner *owner = owner_of(span_of(block));
     return owner == NULL || owner->deleted ? &backing : owner;
 }
@@ -182,6 +192,41 @@ static bool visit_span(const struct owner *heap, const struct span *span, bool b
     return true;
 }
 
+static bool visit_extent(const struct owner *heap, const struct extent *extent, bool blocks,
+                         visitor *visit, void *arg)
+{
+    bool large = extent->state == EXTENT_LARGE;
+    unsigned count = large ? 1 : extent->blocks;
+    size_t size = large ? extent->bytes : class_size(extent->class);
+    struct area area = {extent->start,
+                        extent->bytes,
+                        extent->bytes,
+                        large ? 1 : (size_t)(extent->blocks - extent->free),
+                        size,
+                        size,
+                        0};
+    void *block;
+    if (!visit(heap, &area, NULL, size, arg))
+        return false;
+    for (unsigned i = 0; blocks && i < count; i++)
+        if (extent_block(extent, i, &block) && lent_size(block) != 0 &&
+            !visit(heap, &area, block, size, arg))
+            return false;
+    return true;
+}
+
+static bool visit_region(const struct owner *heap, bool blocks, visitor *visit, void *arg)
+{
+    size_t count;
+    struct extent *extents = lent_copies(region_lender(heap), &count);
+    bool goes_on = true;
+    for (size_t i = 0; goes_on && i < count; i++)
+        goes_on = visit_extent(heap, &extents[i], blocks, visit, arg);
+    if (extents != NULL)
+        os_unmap(extents, count * sizeof *extents);
+    return goes_on;
+}
+
 /* Without a lock, so that the visitor may free the block. What other threads change meanwhile may
  * be missed. */
 FUNCTION(bool, mi_heap_visit_blocks,
@@ -189,6 +234,8 @@ FUNCTION(bool, mi_heap_visit_blocks,
 {
     if (heap == NULL || visit == NULL || !init_done())
         return false;
+    if (heap != &backing && region_has_heap(heap))
+        return visit_region(heap, blocks, visit, arg);
     uint32_t ids = span_count();
     for (uint32_t id = 1; id < ids; id++)
         if (is_of(span_at(id), heap) && !visit_span(heap, span_at(id), blocks, visit, arg))

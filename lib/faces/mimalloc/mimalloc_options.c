@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "lib/api/api.h"
 #include "lib/faces/mimalloc/mimalloc.h"
+#include "lib/faces/mimalloc/mimalloc_region.h"
 
 enum { NONE = -1 };
 enum kind { NUMBER, SIZE };
@@ -98,6 +99,9 @@ static void apply(unsigned option, long value)
     case MIMALLOC_allow_large_os_pages:
         if (value > 0)
             store_relaxed(&config.thp, CONFIG_THP_ON);
+        break;
+    case MIMALLOC_disallow_os_alloc:
+        regions_only(value != 0);
         break;
     case MIMALLOC_allow_thp:
         if (value == 0)

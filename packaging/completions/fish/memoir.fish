@@ -8,6 +8,7 @@ function __memoir_option
     printf 'cpu=%s\tsample where the program spends CPU time, from its start\n' on off
     printf 'cpu.clock=%s\twhat the profile counts: CPU time, or all time, waiting included\n' cpu wall
     printf 'cpu.rate=\tsamples for each second of a thread'\''s CPU time\n'
+    printf 'locks=%s\tcount where threads wait for mutexes, rwlocks and condition variables, and how long\n' on off
     printf 'dump.prefix=\twhere dumps go and how their names begin; the program'\''s name here if empty\n'
     printf 'dump.format=%s\tthe format of dumps\n' memoir pprof jemalloc gperftools
     printf 'dump.every=\ta dump each time N more bytes have been allocated; 0: none\n'
@@ -20,6 +21,7 @@ function __memoir_option
     printf 'dump.failure=%s\ta dump when an allocation fails, the first time\n' on off
     printf 'dump.signal=\ta dump on each signal of this number; 0: none\n'
     printf 'dump.exit=%s\ta dump when the program ends\n' on off
+    printf 'dump.time=%s\tthe time in the names of jemalloc'\''s and gperftools'\'' dumps, PREFIX.20261115-145918.PID...\n' on off
     printf 'dump.keep=\tnumber of dumps of a process that are kept: older ones are removed; 0 keeps all\n'
     printf 'dump.keep_bytes=\tthe same by their total size; the last one is always kept; 0 keeps all\n'
     printf 'capture=\tone file with the profile of the whole run, snapshot after snapshot; none if empty\n'
@@ -29,6 +31,7 @@ function __memoir_option
     printf 'leak.at_exit=%s\tat the end of the program, look for blocks that nothing points to any more\n' on off
     printf 'leak.lsan=%s\tat the end of the program, look for lost blocks and report them as LeakSanitizer does\n' on off
     printf 'leak.mappings=%s\ta pointer in memory that the program mapped by itself keeps a block from being lost\n' on off
+    printf 'leak.tags=%s\tbits of a pointer to a block that the program uses for something else\n' auto off high low all
     printf 'guard=%s\tblocks between pages that can'\''t be touched: overflows and uses after free stop the program\n' off sampled full
     printf 'harden=%s\tblocks that resist misuse: wiped, checked, in random places, and not used again soon\n' on off
     printf 'guard.rate=\twith guard sampled: one in this many sampled blocks is guarded\n'
@@ -37,6 +40,7 @@ function __memoir_option
     printf 'guard.memory=\tcap on the memory of guarded blocks\n'
     printf 'guard.quarantine=\taddresses of freed guarded blocks that are not used again\n'
     printf 'guard.file=\thow the names of report files begin; memoir-guard in the current folder if empty\n'
+    printf 'guard.stacks=%s\treports on standard error have the stacks; off: only where no report file could be made\n' on off
     printf 'guard.readable=%s\treads behind a guarded block are allowed and find zeros; writes are reported\n' on off
     printf 'debug=%s\tcheck every block as gperftools'\'' debug allocator does\n' on off
     printf 'debug.queue=\twith debug: bytes of freed blocks that wait to be used again, 32,768 blocks at most\n'
@@ -144,6 +148,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l guard -d 'guard every
 complete -c memoir -n '__fish_seen_subcommand_from run' -l debug -d 'check every block as gperftools'\'' debug allocator does: stomped words, writes after free, functions that do not fit; the option debug'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l cpu -d 'also record CPU time; the option cpu'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l locks -d 'also count where threads wait for locks; the option locks'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l wall -d 'also record all time of threads, waiting included; the option cpu.clock'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate-hz -d 'samples for each second of CPU time (100), 1 to 10000; the option cpu.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n); default 3' -x
@@ -154,23 +159,25 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option
 complete -c memoir -n '__fish_seen_subcommand_from guard' -l json -d 'as JSON, schema memoir.guard.named/1'
 complete -c memoir -n '__fish_seen_subcommand_from recover' -l output -d 'keep the recording as this file, or in this folder' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from recover' -l json -d 'as JSON, schema memoir.recover/1'
+complete -c memoir -n '__fish_seen_subcommand_from recover' -l dry-run -d 'list what would be finished, and change nothing'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'add the machine code, as memoir disasm does'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized contention csv'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending does not tell' -x -a 'flame graph time sizes threads'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: draw the roots at the top'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merge from the leaf, with callers above it'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'title of the picture' -x
 complete -c memoir -n '__fish_seen_subcommand_from export' -l width -d 'width of the picture in pixels' -x
-complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized contention csv'
 complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep matching names, files and paths, and names in such files; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized contention csv'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER, to compare shares only'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'exit with status 1 if anything changed'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'which memory counts as a leak; default auto' -x -a 'auto lost exit growth'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out leaks that match a line of this file' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks found'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l watch -d 'of a process: see for that long which memory it writes to, before the scan' -x
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l dry-run -d 'of a process: do not scan it, say for how long its threads would stand still'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes at the peak' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-live -d 'live bytes at the end' -x
@@ -193,6 +200,8 @@ complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rate-hz -d 'samples f
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l output -d 'the file (-o), which must not exist yet' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rows -d 'functions in the list (-n)' -x
 complete -c memoir -n '__fish_seen_subcommand_from stats' -l json -d 'as JSON, schema memoir.stats/1'
+complete -c memoir -n '__fish_seen_subcommand_from stats' -l interval -d 'of a process: again each TIME, until it ends' -x
+complete -c memoir -n '__fish_seen_subcommand_from stats' -l at -d 'captures: the moment: peak, end, a snapshot'\''s number, or a time' -x
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, also ask processes of other users (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'
@@ -201,7 +210,7 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON,
 complete -c memoir -n '__fish_seen_subcommand_from help' -l all -d 'list every command and topic (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
 complete -c memoir -n '__fish_seen_subcommand_from man' -l markdown -d 'as Markdown, docs/COMMANDS.md'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn frag sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a value type of the profile' -x -a 'live objects peak alloc count requested churn lost pinned cpu wall wait'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn frag sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, wait, or a value type of the profile' -x -a 'live objects peak alloc count requested churn lost forgotten pinned cpu wall wait waits condition'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn frag sizes threads time check symbols shell doctor' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn frag sizes threads time check symbols shell doctor' -l frames -d 'charge blocks to the first frame outside of libraries, outside of malloc, or to malloc' -x -a 'blame leaf all'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn frag sizes threads time check symbols shell doctor' -l focus -d 'keep stacks with a matching frame; may be repeated' -x

@@ -150,7 +150,7 @@ static FILE *open_source(const struct go_profile *go, const char *name)
     FILE *file = NULL;
     name = go_trim(go, name);
     if (name[0] == '/') {
-        file = fopen(name, "re");
+        file = compat_named_file(name);
         if (!file)
             printf(" Error: open %s: %s\n", name,
                    errno == ENOENT ? "no such file or directory" : strerror(errno));
@@ -162,14 +162,14 @@ static FILE *open_source(const struct go_profile *go, const char *name)
         size_t length = strcspn(at, ":");
         for (size_t end = length; !file && end > 0;) {
             snprintf(path, sizeof path, "%.*s/%s", (int)end, at, name);
-            file = fopen(path, "re");
+            file = compat_named_file(path);
             while (end > 0 && at[end - 1] != '/')
                 end--;
             while (end > 1 && at[end - 1] == '/')
                 end--;
             if (end == 1 && !file) {
                 snprintf(path, sizeof path, "/%s", name);
-                file = fopen(path, "re");
+                file = compat_named_file(path);
                 end = 0;
             }
         }

@@ -121,7 +121,7 @@ static void print_file(const char *file)
 /* The line of a file, without what stands before its first sign. */
 static void print_line(const struct perl_stacks *stacks, const struct place *sum)
 {
-    FILE *file = fopen(sum->file, "re");
+    FILE *file = compat_named_file(sum->file);
     char *line = NULL, text[2][40];
     size_t room = 0;
     ssize_t length = -1;

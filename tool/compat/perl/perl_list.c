@@ -41,7 +41,7 @@ void perl_list(const struct perl_source *source, const struct symbol_code *code)
         fprintf(stderr, "no filename found in %s\n", code->name);
         return;
     }
-    FILE *file = fopen(range.file, "re");
+    FILE *file = compat_named_file(range.file);
     if (!file) {
         fprintf(stderr, "%s: %s\n", range.file, strerror(errno));
         return;

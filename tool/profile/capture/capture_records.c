@@ -91,9 +91,9 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_CPU_COURSES] = read_pins,
     [RECORD_LEAKS] = read_leaks,
     [RECORD_LEAK_ROWS] = read_leak_rows,
-    [RECORD_PINS] = read_pins,
-    [RECORD_PIN_CLASSES] = read_pins,
-    [RECORD_PIN_ROWS] = read_pins,
+    [RECORD_LEAK_LOOKS... RECORD_LEAK_AGES] = read_pins,
+    [RECORD_PINS... RECORD_PIN_ROWS] = read_pins,
+    [RECORD_LOCKS... RECORD_LOCK_ROWS] = read_pins,
 };
 
 /* ---- the file ---- */
@@ -166,7 +166,7 @@ static size_t record_size(const uint8_t *at, size_t size, const struct checksums
         return 0;
     }
     uint64_t length = format_get(at + 4, 4);
-    if (length > FORMAT_RECORD_MOST) {
+    if (length > FORMAT_RECORD_MAX) {
         *reason = "a record is longer than the format permits";
         return 0;
     }
@@ -444,25 +444,9 @@ static void read_totals(struct reader *reader)
 static void read_allocator(struct reader *reader)
 {
     struct capture_allocator allocator = {0};
-    uint64_t *const fields[] = {
-        &allocator.allocs,
-        &allocator.frees,
-        &allocator.alloc_bytes,
-        &allocator.free_bytes,
-        &allocator.live_blocks,
-        &allocator.live_bytes,
-        &allocator.cached_bytes,
-        &allocator.fragmented_bytes,
-        &allocator.dirty_bytes,
-        &allocator.metadata_bytes,
-        &allocator.mapped_bytes,
-        &allocator.resident_bytes,
-        &allocator.returned_bytes,
-        &allocator.heaps,
-        &allocator.process_peak_bytes,
-    };
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        *fields[i] = optional(reader);
+    uint64_t *fields = (uint64_t *)&allocator; /* the numbers, in the order of the record */
+    for (size_t i = 0; i < sizeof allocator / sizeof *fields; i++)
+        fields[i] = optional(reader);
     CALL(reader, allocator, reader->context, &allocator);
 }
 

@@ -125,6 +125,7 @@ enum {
     CAPTURE_OWN_BYTES,
     CAPTURE_COPIED_BYTES,
     CAPTURE_IN_PLACE,
+    CAPTURE_WATCHED_MS, /* how long writes to pages were watched before it */
     CAPTURE_TOLD
 };
 struct capture_leaks {
@@ -164,6 +165,8 @@ struct capture_allocator {
         fragmented_bytes, dirty_bytes, metadata_bytes, mapped_bytes, resident_bytes, returned_bytes,
         heaps;
     uint64_t process_peak_bytes; /* resident memory of the process at its largest; 0: not known */
+    /* And at this moment: anonymous, of files, shared; all 0: not known. */
+    uint64_t process_anonymous_bytes, process_file_bytes, process_shared_bytes;
 };
 
 /* Each may be NULL. */
@@ -185,7 +188,8 @@ struct capture_calls {
     void (*cpu_row)(void *context, const struct capture_cpu_row *row);
     void (*leaks)(void *context, const struct capture_leaks *leaks); /* before its rows */
     void (*leak)(void *context, const struct capture_leak *leak);
-    /* RECORD_PINS and its kin, RECORD_CPU_COURSES */
+    /* RECORD_PINS and its kin, RECORD_CPU_COURSES, RECORD_LEAK_LOOKS, RECORD_LEAK_AGES,
+     * RECORD_LOCKS, RECORD_LOCK_ROWS */
     void (*pins)(void *context, const struct capture_part *part);
     void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);

@@ -15,7 +15,7 @@
 #include "tool/memory/memory.h"
 #include "tool/profile/capture/recorder_numbers.h"
 
-enum { ENTRY_MOST = 512, PAYLOAD_MOST = 32 << 10, FIRST_NODE = 2 };
+enum { ENTRY_MAX = 512, PAYLOAD_MAX = 32 << 10, FIRST_NODE = 2 };
 
 struct writing {
     struct recorder_sheets sheets;
@@ -26,7 +26,7 @@ struct writing {
     /* The record that is being made. */
     uint32_t type;
     size_t length;
-    uint8_t payload[PAYLOAD_MOST];
+    uint8_t payload[PAYLOAD_MAX];
     uint64_t last_stack;
     /* What is in the capture already. */
     uint32_t nodes; /* the first that is not */
@@ -52,7 +52,7 @@ static void write_lives(struct writing *it, const struct capture_row *row, unsig
 static void write_snapshot(struct writing *it);
 static void write_cpu(struct writing *it, uint64_t last_ms);
 static void write_cpu_threads(struct writing *it, uint64_t last_ms);
-static void thread_name(const struct writing *it, uint32_t tid, char name[16]);
+static void write_locks(struct writing *it, uint64_t last_ms);
 static bool cpu_row_read(const struct writing *it, uint32_t number, struct recorder_cpu_row *row);
 
 /* ---- an earlier part ---- */
@@ -163,7 +163,7 @@ static void append(struct writing *it, const void *bytes, size_t length)
 /* True if it is a new one. */
 static bool begin_record(struct writing *it, uint32_t type)
 {
-    if (it->type == type && sizeof it->payload - it->length >= ENTRY_MOST)
+    if (it->type == type && sizeof it->payload - it->length >= ENTRY_MAX)
         return false;
     end_record(it);
     it->type = type;
@@ -216,16 +216,11 @@ static void put_sum(struct writing *it, const struct capture_sum *sum)
 
 static void write_log(struct writing *it, bool old)
 {
-    static _Thread_local uint8_t payload[FORMAT_RECORD_MOST];
-    uint8_t head[FORMAT_RECORD_HEAD];
+    struct recorder_log_record record;
     uint64_t at = 0, nodes;
-    while (recorder_log(&it->sheets, at, head, sizeof head) == sizeof head) {
-        uint32_t type = (uint32_t)format_get(head, 4), length = (uint32_t)format_get(head + 4, 4);
-        if (length > FORMAT_RECORD_MOST ||
-            recorder_log(&it->sheets, at + sizeof head, payload, length) != length ||
-            crc_add(crc_add(0, head, 8), payload, length) != format_get(head + 8, 4))
-            break;
-        at += sizeof head + length;
+    while (recorder_log_next(&it->sheets, &at, &record)) {
+        uint32_t type = record.type, length = record.length;
+        const uint8_t *payload = record.payload;
         if (!it->started && type != RECORD_PROCESS)
             break;
         if (type == RECORDER_SO_FAR && varint_read(payload, length, &nodes) > 0)
@@ -247,7 +242,7 @@ static void write_nodes(struct writing *it, uint64_t end)
     for (; it->nodes < end && it->nodes < there; it->nodes++) {
         struct recorder_node node = {0};
         recorder_row(&it->sheets, SHEET_NODES, it->nodes, &node);
-        if (node.pc == 0 || node.caller >= it->nodes)
+        if (node.pc == 0 || node.caller >= it->nodes || node.caller == FIRST_NODE - 1)
             node = (struct recorder_node){.pc = 1};
         if (begin_record(it, RECORD_NODES)) {
             put(it, it->nodes);
@@ -464,12 +459,24 @@ static void write_snapshot(struct writing *it)
     write_totals(it);
     write_allocator(it);
     write_cpu(it, head->start_ms + last);
+    write_locks(it, head->start_ms + last);
     begin_record(it, RECORD_WHOLE);
     put(it, it->numbers.row_count);
     end_record(it);
     begin_record(it, RECORD_END);
     put(it, head->start_ms + last);
     end_record(it);
+}
+
+/* What rows of CPU samples and of lock waits begin with: their stack and their thread. */
+static void begin_row(struct writing *it, uint32_t type, uint64_t key)
+{
+    uint64_t stack = (uint32_t)key - 1, thread = key >> 32;
+    if (begin_record(it, type))
+        it->last_stack = 0;
+    put_change(it, it->last_stack, stack);
+    it->last_stack = stack;
+    put(it, thread == 0 || thread == UINT32_MAX ? 0 : thread + 1);
 }
 
 static void write_cpu(struct writing *it, uint64_t last_ms)
@@ -485,12 +492,7 @@ static void write_cpu(struct writing *it, uint64_t last_ms)
     for (uint32_t number = 0; number < rows; number++) {
         if (!cpu_row_read(it, number, &row))
             continue;
-        uint64_t stack = (uint32_t)row.key - 1, thread = row.key >> 32;
-        if (begin_record(it, RECORD_CPU_ROWS))
-            it->last_stack = 0;
-        put_change(it, it->last_stack, stack);
-        it->last_stack = stack;
-        put(it, thread == 0 ? 0 : thread + 1);
+        begin_row(it, RECORD_CPU_ROWS, row.key);
         put(it, row.samples);
         put(it, row.ns);
         samples += row.samples;
@@ -516,16 +518,50 @@ static void write_cpu(struct writing *it, uint64_t last_ms)
     end_record(it);
 }
 
+static void write_locks(struct writing *it, uint64_t last_ms)
+{
+    const struct recorder_locks *locks = &it->sheets.head.locks;
+    struct recorder_lock_row row;
+    uint32_t rows = recorder_rows(&it->sheets, SHEET_LOCK_ROWS);
+    if (locks->first_ms == 0)
+        return;
+    if (it->sheets.head.cpu.first_ms == 0)
+        write_cpu_threads(it, last_ms);
+    begin_record(it, RECORD_LOCKS);
+    put(it, locks->since_ms != 0 ? CPU_RUNNING : 0);
+    put(it, locks->first_ms);
+    put(it, locks->on_ns + (locks->since_ms != 0 && last_ms > locks->since_ms
+                                ? (last_ms - locks->since_ms) * 1000000
+                                : 0));
+    put(it, locks->lost);
+    put(it, locks->stackless);
+    end_record(it);
+    for (uint32_t number = 0; number < rows; number++) {
+        if (!recorder_row(&it->sheets, SHEET_LOCK_ROWS, number, &row) || row.key == 0 ||
+            row.count == 0 || (uint32_t)row.key - 1 >= it->nodes)
+            continue;
+        begin_row(it, RECORD_LOCK_ROWS, row.key);
+        put(it, row.kind);
+        put(it, row.holder == 0 ? 0 : (uint64_t)row.holder + 1);
+        put(it, row.count);
+        put(it, row.ns);
+    }
+    end_record(it);
+}
+
 static void write_cpu_threads(struct writing *it, uint64_t last_ms)
 {
     struct recorder_cpu_thread thread;
     uint32_t rows = recorder_rows(&it->sheets, SHEET_CPU_THREADS);
+    struct recorder_names names;
+    it->failed = !recorder_names_make(&names, &it->sheets) || it->failed;
     for (uint32_t number = 1; number < rows; number++) {
         if (!recorder_row(&it->sheets, SHEET_CPU_THREADS, number, &thread) ||
             thread.state == RECORDER_THREAD_NONE)
             continue;
         bool lives = thread.state == RECORDER_THREAD_LIVES;
-        thread_name(it, thread.tid, thread.name);
+        if (thread.name[0] == '\0')
+            recorder_names_find(&names, thread.tid, thread.name);
         begin_record(it, RECORD_CPU_THREADS);
         put(it, number);
         put(it, thread.tid);
@@ -538,17 +574,7 @@ static void write_cpu_threads(struct writing *it, uint64_t last_ms)
         put_text(it, thread.name, strnlen(thread.name, sizeof thread.name));
     }
     end_record(it);
-}
-
-/* The name that the heap's profile has for the same thread. */
-static void thread_name(const struct writing *it, uint32_t tid, char name[16])
-{
-    struct recorder_thread thread;
-    uint32_t rows = recorder_rows(&it->sheets, SHEET_THREADS);
-    for (uint32_t number = 0; number < rows && name[0] == '\0'; number++)
-        if (recorder_row(&it->sheets, SHEET_THREADS, number, &thread) && thread.tid == tid &&
-            thread.state == RECORDER_THREAD_LIVES)
-            memcpy(name, thread.name, sizeof thread.name);
+    recorder_names_free(&names);
 }
 
 static bool cpu_row_read(const struct writing *it, uint32_t number, struct recorder_cpu_row *row)

@@ -12,12 +12,15 @@
 #include "base/compiler.h"
 
 enum { LARGE = RECORDER_CLASSES - 1, STACK_OTHER = 1, THREAD_OTHER = UINT32_MAX };
+/* No counter is larger, and no sum: a capture with more is refused (capture_records.c). */
+static const uint64_t COUNT_MAX = UINT64_C(1) << 55;
 
 struct making {
     const struct recorder_sheets *sheets;
     struct recorder_numbers *numbers;
     const struct recorder_peak *peak;
-    uint64_t peak_bytes; /* of the sites, times their weights */
+    uint64_t peak_bytes;              /* of the sites, times their weights */
+    uint8_t class_of[RECORDER_MARKS]; /* the class of a mark's blocks; 0: it has none */
 };
 
 static void peak_now(struct making *making);
@@ -28,8 +31,10 @@ static void sum_count(struct capture_sum *to, const struct capture_count *count)
 static uint64_t least(uint64_t a, uint64_t b);
 static unsigned class_at(const struct making *making, uint64_t size);
 static uint64_t largest(uint64_t a, uint64_t b);
+static void add(uint64_t *sum, uint64_t more);
 static void classes_make(struct making *making);
 static void count_add(struct making *making, const struct recorder_heap *heap);
+static uint64_t bytes_of(uint64_t blocks, uint64_t size);
 static void live_make(struct capture_count *allocated, struct capture_count *live);
 static bool rows_make(struct making *making);
 static bool site_read(const struct recorder_sheets *sheets, uint32_t id,
@@ -86,12 +91,12 @@ static void recorded_add(struct making *making)
         const struct capture_sum *sums[] = {&row->allocated, &row->live, &row->peak};
         unsigned class = class_at(making, row->size);
         for (unsigned k = 0; k < COUNT_OF(sums); k++) {
-            seen[class][k].blocks += sums[k]->objects;
-            seen[class][k].bytes += sums[k]->usable;
+            add(&seen[class][k].blocks, sums[k]->objects);
+            add(&seen[class][k].bytes, sums[k]->usable);
         }
         peak += (double)row->peak.usable * row->weight;
-        totals->seen_live += row->live.objects;
-        totals->seen_allocated += row->allocated.objects;
+        add(&totals->seen_live, row->live.objects);
+        add(&totals->seen_allocated, row->allocated.objects);
     }
     bool all = all_recorded(making);
     bool in_sites = making->peak->in_sites != 0 && peak >= (double)making->peak->bytes;
@@ -182,12 +187,21 @@ static uint64_t largest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* `more` may be anything, as it comes from a file that may be damaged. */
+static void add(uint64_t *sum, uint64_t more)
+{
+    *sum = more > COUNT_MAX - *sum ? COUNT_MAX : *sum + more;
+}
+
 /* ---- counters ---- */
 
 static void classes_make(struct making *making)
 {
     const struct recorder_head *head = &making->sheets->head;
     uint32_t rows = recorder_rows(making->sheets, SHEET_HEAPS);
+    for (unsigned mark = 1; mark < head->mark_count && mark < RECORDER_MARKS; mark++)
+        if (head->mark_sizes[mark] != 0)
+            making->class_of[mark] = (uint8_t)class_at(making, head->mark_sizes[mark]);
     for (uint32_t i = 0; i < rows; i++) {
         struct recorder_heap heap;
         if (recorder_row(making->sheets, SHEET_HEAPS, i, &heap))
@@ -197,31 +211,34 @@ static void classes_make(struct making *making)
         struct capture_class *class = &making->numbers->classes[i];
         class->size = i < LARGE && i < head->class_count ? head->mark_sizes[i] : 0;
         if (i < LARGE) {
-            class->allocated.bytes = class->allocated.blocks * class->size;
-            class->live.bytes = class->live.blocks * class->size;
+            class->allocated.bytes = bytes_of(class->allocated.blocks, class->size);
+            class->live.bytes = bytes_of(class->live.blocks, class->size);
         }
         live_make(&class->allocated, &class->live);
-        class->peak =
-            (struct capture_count){making->peak->classes[i].blocks, making->peak->classes[i].bytes};
+        class->peak = (struct capture_count){least(making->peak->classes[i].blocks, COUNT_MAX),
+                                             least(making->peak->classes[i].bytes, COUNT_MAX)};
     }
+}
+
+static uint64_t bytes_of(uint64_t blocks, uint64_t size)
+{
+    return size > 0 && blocks > COUNT_MAX / size ? COUNT_MAX : blocks * size;
 }
 
 static void count_add(struct making *making, const struct recorder_heap *heap)
 {
-    const struct recorder_head *head = &making->sheets->head;
-    for (unsigned mark = 1; mark < head->mark_count && mark < RECORDER_MARKS; mark++) {
-        struct capture_class *class =
-            &making->numbers->classes[class_at(making, head->mark_sizes[mark])];
-        if (head->mark_sizes[mark] == 0)
+    for (unsigned mark = 1; mark < RECORDER_MARKS; mark++) {
+        struct capture_class *class = &making->numbers->classes[making->class_of[mark]];
+        if (making->class_of[mark] == 0)
             continue;
-        class->allocated.blocks += heap->marks[mark].allocs;
-        class->live.blocks += heap->marks[mark].frees; /* freed, for the time being */
+        add(&class->allocated.blocks, heap->marks[mark].allocs);
+        add(&class->live.blocks, heap->marks[mark].frees); /* freed, for the time being */
     }
     struct capture_class *large = &making->numbers->classes[LARGE];
-    large->allocated.blocks += heap->large.allocs;
-    large->allocated.bytes += heap->large_bytes.allocs;
-    large->live.blocks += heap->large.frees;
-    large->live.bytes += heap->large_bytes.frees;
+    add(&large->allocated.blocks, heap->large.allocs);
+    add(&large->allocated.bytes, heap->large_bytes.allocs);
+    add(&large->live.blocks, heap->large.frees);
+    add(&large->live.bytes, heap->large_bytes.frees);
 }
 
 /* From freed to live; a free may be counted before the allocation of its block is. */
@@ -282,7 +299,7 @@ static bool row_make(const struct recorder_sheets *sheets, const struct recorder
         .rate = head->rates[rate],
         .allocated = sum_of(&site->allocated),
         .moved_out = site->moved_out,
-        .again = site->again};
+        .again = least(site->again, site->allocated.objects)};
     if (row->allocated.objects == 0 || row->rate < 0)
         return false;
     const struct recorder_sum *own = &site->own.freed, *others = &site->others.freed;
@@ -303,7 +320,8 @@ static bool row_make(const struct recorder_sheets *sheets, const struct recorder
 
 static struct capture_sum sum_of(const struct recorder_sum *sum)
 {
-    return (struct capture_sum){sum->objects, sum->requested, sum->usable};
+    return (struct capture_sum){least(sum->objects, COUNT_MAX), least(sum->requested, COUNT_MAX),
+                                least(sum->usable, COUNT_MAX)};
 }
 
 static struct capture_sum sum_least(struct capture_sum a, const struct capture_sum *b)
@@ -322,5 +340,7 @@ static double weight_of(const struct capture_row *row)
 static int row_order(const void *left, const void *right)
 {
     const struct capture_row *a = left, *b = right;
-    return (a->stack > b->stack) - (a->stack < b->stack);
+    if (a->stack != b->stack)
+        return a->stack > b->stack ? 1 : -1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
 }

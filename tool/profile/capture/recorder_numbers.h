@@ -10,7 +10,7 @@
 #include "tool/profile/capture/recorder_sheets.h"
 
 struct recorder_numbers {
-    struct capture_row *rows; /* all rows of a stack in succession */
+    struct capture_row *rows; /* of a stack in succession, and there of a thread */
     size_t row_count;
     struct capture_class classes[RECORDER_CLASSES]; /* the last one: large blocks, size 0 */
     struct capture_totals totals;

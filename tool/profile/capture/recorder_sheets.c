@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/capture/recorder_sheets.h. */
+/*
+ * See tool/profile/capture/recorder_sheets.h. The head is copied and mended first, since the file
+ * may change or be damaged; rows are copied one by one, each if the directory has a sheet for it.
+ */
 #include "tool/profile/capture/recorder_sheets.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/file/crc.h"
+#include "base/file/format.h"
+#include "tool/memory/memory.h"
 
 static void directory_read(struct recorder_sheets *sheets);
+static void head_mend(struct recorder_head *head);
 static uint32_t rows_of(enum sheet_kind kind);
 static size_t row_bytes(enum sheet_kind kind);
 
@@ -36,19 +44,34 @@ bool recorder_sheets_open(struct recorder_sheets *sheets, const char *bytes, siz
         *reason = "its head makes no sense";
     else
         directory_read(sheets);
-    sheets->head.capture[sizeof sheets->head.capture - 1] = '\0';
+    head_mend(&sheets->head);
     return *reason == NULL;
 }
 
+/* What a reader of the capture would refuse it for. */
+static void head_mend(struct recorder_head *head)
+{
+    enum { BLOCK_MAX = 1 << 20 };
+    head->capture[sizeof head->capture - 1] = '\0';
+    if (head->rate < -1)
+        head->rate = -1;
+    for (unsigned i = 0; i < RECORDER_MARKS; i++)
+        if (head->mark_sizes[i] > BLOCK_MAX)
+            head->mark_sizes[i] = 0;
+}
+
+/* Sheets of a kind are made one after the other: none has a number that the file has no room for.
+ * Else a few damaged bytes would stand for millions of rows. */
 static void directory_read(struct recorder_sheets *sheets)
 {
+    size_t room = sheets->size / RECORDER_SHEET;
     for (uint32_t sheet = 1; sheet < RECORDER_SHEETS; sheet++) {
         uint32_t entry;
         if ((size_t)(sheet + 1) * RECORDER_SHEET > sheets->size)
             break;
         memcpy(&entry, sheets->bytes + RECORDER_DIRECTORY + sheet * sizeof entry, sizeof entry);
         uint32_t kind = entry & 0xff, at = entry >> 8;
-        if (kind == SHEET_NONE || kind >= SHEET_KINDS || at >= SHEETS_OF_KIND)
+        if (kind == SHEET_NONE || kind >= SHEET_KINDS || at >= SHEETS_OF_KIND || at >= room)
             continue;
         sheets->places[kind][at] = sheet;
         if (at >= sheets->counts[kind])
@@ -84,7 +107,8 @@ static size_t row_bytes(enum sheet_kind kind)
     return RECORDER_ROW_BYTES(kind);
 }
 
-size_t recorder_log(const struct recorder_sheets *sheets, uint64_t at, void *to, size_t size)
+/* Copies a part of the log; how many bytes. */
+static size_t log_copy(const struct recorder_sheets *sheets, uint64_t at, void *to, size_t size)
 {
     size_t done = 0;
     while (done < size && at + done < sheets->head.log_length) {
@@ -101,6 +125,24 @@ size_t recorder_log(const struct recorder_sheets *sheets, uint64_t at, void *to,
         done += more;
     }
     return done;
+}
+
+bool recorder_log_next(const struct recorder_sheets *sheets, uint64_t *at,
+                       struct recorder_log_record *record)
+{
+    static _Thread_local uint8_t payload[FORMAT_RECORD_MAX];
+    uint8_t head[FORMAT_RECORD_HEAD];
+    if (log_copy(sheets, *at, head, sizeof head) != sizeof head)
+        return false;
+    *record = (struct recorder_log_record){.type = (uint32_t)format_get(head, 4),
+                                           .length = (uint32_t)format_get(head + 4, 4),
+                                           .payload = payload};
+    if (record->length > FORMAT_RECORD_MAX ||
+        log_copy(sheets, *at + sizeof head, payload, record->length) != record->length ||
+        crc_add(crc_add(0, head, 8), payload, record->length) != format_get(head + 8, 4))
+        return false;
+    *at += sizeof head + record->length;
+    return true;
 }
 
 bool recorder_describe(const char *bytes, size_t size, struct recorder_about *about,
@@ -122,4 +164,56 @@ bool recorder_describe(const char *bytes, size_t size, struct recorder_about *ab
                                      .child = head->state & RECORDER_CHILD};
     memcpy(about->capture, head->capture, sizeof about->capture);
     return true;
+}
+
+/* ---- names ---- */
+
+struct recorder_named {
+    uint32_t tid;
+    char name[16];
+};
+
+static int named_compare(const void *left, const void *right);
+
+bool recorder_names_make(struct recorder_names *names, const struct recorder_sheets *sheets)
+{
+    struct recorder_thread thread;
+    uint32_t rows = recorder_rows(sheets, SHEET_THREADS);
+    size_t room = 0;
+    bool ok = true;
+    *names = (struct recorder_names){0};
+    for (uint32_t number = 0; number < rows && ok; number++) {
+        if (!recorder_row(sheets, SHEET_THREADS, number, &thread) ||
+            thread.state != RECORDER_THREAD_LIVES || thread.name[0] == '\0')
+            continue;
+        ok = list_reserve(&names->items, &room, names->count + 1, sizeof *names->items);
+        if (!ok)
+            break;
+        names->items[names->count].tid = thread.tid;
+        memcpy(names->items[names->count++].name, thread.name, sizeof thread.name);
+    }
+    if (names->count > 0)
+        qsort(names->items, names->count, sizeof *names->items, named_compare);
+    return ok;
+}
+
+static int named_compare(const void *left, const void *right)
+{
+    const struct recorder_named *a = left, *b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+void recorder_names_find(const struct recorder_names *names, uint32_t tid, char name[16])
+{
+    const struct recorder_named *found =
+        names->count == 0 ? NULL
+                          : bsearch(&(struct recorder_named){.tid = tid}, names->items,
+                                    names->count, sizeof *names->items, named_compare);
+    if (found != NULL)
+        memcpy(name, found->name, sizeof found->name);
+}
+
+void recorder_names_free(struct recorder_names *names)
+{
+    free(names->items);
 }

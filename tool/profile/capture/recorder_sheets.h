@@ -23,7 +23,28 @@ uint32_t recorder_rows(const struct recorder_sheets *sheets, enum sheet_kind kin
 /* Copies one. False: there is none. */
 bool recorder_row(const struct recorder_sheets *sheets, enum sheet_kind kind, uint32_t number,
                   void *row);
-/* Copies a part of the log; how many bytes. */
-size_t recorder_log(const struct recorder_sheets *sheets, uint64_t at, void *to, size_t size);
+
+/* A record of the log, until the next one is read in this thread. */
+struct recorder_log_record {
+    uint32_t type, length;
+    const uint8_t *payload;
+};
+/* The record at `*at`, which is then what is behind it. False: there is no whole one. */
+bool recorder_log_next(const struct recorder_sheets *sheets, uint64_t *at,
+                       struct recorder_log_record *record);
+
+/* Names of threads that the heap's profile knows, for those of the CPU profile and of waits for
+ * locks. */
+struct recorder_named;
+struct recorder_names {
+    struct recorder_named *items; /* by tid */
+    size_t count;
+};
+
+/* False: memory is out; it can be used and freed nevertheless. */
+bool recorder_names_make(struct recorder_names *names, const struct recorder_sheets *sheets);
+/* Writes the name of a thread, if it has one. */
+void recorder_names_find(const struct recorder_names *names, uint32_t tid, char name[16]);
+void recorder_names_free(struct recorder_names *names);
 
 #endif

@@ -135,14 +135,19 @@ static void estimate_add(struct estimate *sum, uint64_t objects, uint64_t bytes,
     sum->seen_bytes += bytes;
 }
 
+/* A damaged file may stand for more than a number holds. */
+static uint64_t whole(double value)
+{
+    return value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_C(1) << 63;
+}
+
 static struct pair estimate_pair(const struct work *work, const struct estimate *sum)
 {
     if (sum->objects <= 0 || (work->told->flags & RECORDER_TOLD_RAW))
         return (struct pair){sum->seen_objects, sum->seen_bytes};
     double size = sum->bytes / sum->objects;
     double share = work->rate > 0 ? -expm1(-size / (double)work->rate) : 1;
-    struct pair pair = {(uint64_t)(sum->objects * share + 0.5),
-                        (uint64_t)(sum->bytes * share + 0.5)};
+    struct pair pair = {whole(sum->objects * share), whole(sum->bytes * share)};
     if (pair.objects == 0 && pair.bytes > 0)
         pair.objects = 1;
     return pair;
@@ -254,67 +259,69 @@ static void sums_add(struct sums *sums, const struct capture_row *row)
     estimate_add(&sums->all, row->allocated.objects, row->allocated.usable, row->weight);
 }
 
-/* Sums of all rows [first, end), and of one thread, or all of them: UINT32_MAX. */
-static struct sums jemalloc_sums(const struct work *work, size_t first, size_t end, uint32_t thread)
-{
-    struct sums sums = {0};
-    for (size_t i = first; i < end; i++)
-        if (thread == UINT32_MAX || work->numbers.rows[i].thread == thread)
-            sums_add(&sums, &work->numbers.rows[i]);
-    return sums;
-}
-
 static bool thread_read(const struct work *work, uint32_t number, struct recorder_thread *thread)
 {
     return recorder_row(&work->sheets, SHEET_THREADS, number, thread) &&
            thread->state != RECORDER_THREAD_NONE;
 }
 
-static void jemalloc_head(const struct work *work)
+static bool jemalloc_head(const struct work *work)
 {
-    size_t count = work->numbers.row_count;
+    uint32_t threads = recorder_rows(&work->sheets, SHEET_THREADS);
+    struct sums *of = calloc(threads + (size_t)1, sizeof *of), all = {0};
     struct recorder_thread thread;
     char who[16];
+    if (!of)
+        return false;
+    for (size_t i = 0; i < work->numbers.row_count; i++) {
+        const struct capture_row *row = &work->numbers.rows[i];
+        sums_add(&all, row);
+        if (row->thread < threads)
+            sums_add(&of[row->thread], row);
+    }
     fprintf(work->file, "heap_v2/%" PRId64 "\n", work->rate > 0 ? work->rate : 1);
-    struct sums all = jemalloc_sums(work, 0, count, UINT32_MAX);
     jemalloc_line(work, "t*", &all);
     putc('\n', work->file);
-    for (uint32_t i = 0; i < recorder_rows(&work->sheets, SHEET_THREADS); i++) {
-        if (!thread_read(work, i, &thread))
-            continue;
-        struct sums sums = jemalloc_sums(work, 0, count, i);
-        if (thread.state != RECORDER_THREAD_LIVES && !jemalloc_has(work, &sums))
+    for (uint32_t i = 0; i < threads; i++) {
+        if (!thread_read(work, i, &thread) ||
+            (thread.state != RECORDER_THREAD_LIVES && !jemalloc_has(work, &of[i])))
             continue;
         snprintf(who, sizeof who, "t%" PRIu32, thread.id);
-        jemalloc_line(work, who, &sums);
+        jemalloc_line(work, who, &of[i]);
         thread.name[sizeof thread.name - 1] = '\0';
         for (char *at = thread.name; *at; at++)
             *at = *at < ' ' || *at > '~' ? '?' : *at;
         fprintf(work->file, "%s%s\n", thread.name[0] ? " " : "", thread.name);
     }
+    free(of);
+    return true;
 }
 
+/* All rows [first, end) are of one stack, and those of a thread in succession. */
 static void jemalloc_stack(struct work *work, size_t first, size_t end)
 {
-    struct sums all = jemalloc_sums(work, first, end, UINT32_MAX);
+    const struct capture_row *rows = work->numbers.rows;
     struct recorder_thread thread;
+    struct sums all = {0};
     char who[16];
+    for (size_t i = first; i < end; i++)
+        sums_add(&all, &rows[i]);
     if (!jemalloc_has(work, &all))
         return;
-    unsigned depth = frames_of(work, work->numbers.rows[first].stack);
+    unsigned depth = frames_of(work, rows[first].stack);
     putc('@', work->file);
     for (unsigned k = 0; k < depth; k++)
         fprintf(work->file, " 0x%" PRIx64, work->frames[k]);
     putc('\n', work->file);
     jemalloc_line(work, "t*", &all);
     putc('\n', work->file);
-    for (size_t i = first; i < end; i++) {
-        uint32_t number = work->numbers.rows[i].thread;
-        bool seen = number == UINT32_MAX || !thread_read(work, number, &thread);
-        for (size_t k = first; k < i && !seen; k++)
-            seen = work->numbers.rows[k].thread == number;
-        struct sums sums = jemalloc_sums(work, first, end, number);
-        if (seen || !jemalloc_has(work, &sums))
+    while (first < end) {
+        struct sums sums = {0};
+        uint32_t number = rows[first].thread;
+        for (; first < end && rows[first].thread == number; first++)
+            sums_add(&sums, &rows[first]);
+        if (number == UINT32_MAX || !thread_read(work, number, &thread) ||
+            !jemalloc_has(work, &sums))
             continue;
         snprintf(who, sizeof who, "t%" PRIu32, thread.id);
         jemalloc_line(work, who, &sums);
@@ -326,7 +333,8 @@ static bool jemalloc_heap(struct work *work)
 {
     const struct capture_row *rows = work->numbers.rows;
     size_t count = work->numbers.row_count;
-    jemalloc_head(work);
+    if (!jemalloc_head(work))
+        return false;
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && rows[end].stack == rows[first].stack; end++)
             ;

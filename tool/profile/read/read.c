@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +19,14 @@
 #include "base/compiler.h"
 #include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
+#include "tool/terminal/terminal.h"
 
 enum {
     LAYERS_MAX = 3,
     SHOWN = 16,
     READ_ROOM = 1 << 16,
     READ_MAX = 1 << 24,   /* at once, so that progress can be shown */
+    LOOKED_AT = 4 << 20,  /* of what has no end, such as a device, before the rest is read */
     WARNINGS_MAX = 20,    /* lines of a file that are for people */
     HARMLESS = 256 << 20, /* bytes that need no thought */
 };
@@ -39,7 +42,9 @@ static bool moment_fits(const struct profile *profile, const struct reader *read
                         struct read_error *error);
 static bool refuse_unknown(const struct read_input *input, struct read_error *error);
 static bool slurp_path(const char *path, struct paged *pages, struct read_error *error);
+static void wait_for_writer(int fd, const char *path);
 static bool slurp(int fd, struct paged *pages, struct read_error *error);
+static bool is_known(const struct read_input *input);
 
 bool profile_read(struct profile *profile, const struct read_input *input, struct read_error *error)
 {
@@ -177,8 +182,14 @@ static bool slurp_path(const char *path, struct paged *pages, struct read_error 
 {
     if (strcmp(path, "-") == 0)
         return slurp(STDIN_FILENO, pages, error);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
+    if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+        return read_refuse(error, 0, "it is a socket");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode))
+        wait_for_writer(fd, path);
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, 0); /* O_NONBLOCK is for the opening alone */
     if (fd < 0)
         return read_refuse(error, 0, "it can't be opened: %s", strerror(errno));
     place_begin("loading", NULL, 0);
@@ -193,11 +204,28 @@ static bool slurp_path(const char *path, struct paged *pages, struct read_error 
     return done;
 }
 
+/* A pipe with a name that no program writes to yet: as long as it takes, but not in silence. */
+static void wait_for_writer(int fd, const char *path)
+{
+    enum { PATIENCE_MS = 1000, FOR_EVER = -1 };
+    struct pollfd pipe = {.fd = fd, .events = POLLIN};
+    if (poll(&pipe, 1, PATIENCE_MS) == 0) {
+        terminal_warn("%s is a pipe that nothing has been written to: waiting", path);
+        poll(&pipe, 1, FOR_EVER);
+    }
+}
+
 /* All there is, up to the end of the file or pipe. */
 static bool slurp(int fd, struct paged *pages, struct read_error *error)
 {
     size_t max = paged_spare() / 4 * 3;
+    struct stat status;
+    bool looked = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
     for (;;) {
+        struct read_input start = {.bytes = pages->bytes, .size = pages->size};
+        if (!looked && pages->size >= LOOKED_AT && !is_known(&start))
+            return refuse_unknown(&start, error);
+        looked = looked || pages->size >= LOOKED_AT;
         if (pages->size == pages->room && pages->size >= HARMLESS && pages->size >= max)
             return read_refuse(error, pages->size,
                                "it has more bytes than this machine has free memory");
@@ -216,4 +244,18 @@ static bool slurp(int fd, struct paged *pages, struct read_error *error)
         else if (errno != EINTR)
             return read_refuse(error, pages->size, "it can't be read: %s", strerror(errno));
     }
+}
+
+/* By its start: packed, with lines for people, JSON, whose kind may stand at the end, or of a
+ * format that a reader knows. */
+static bool is_known(const struct read_input *input)
+{
+    static const char *const starts[] = {"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "%warn", "{"};
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
+        if (strncmp(input->bytes, starts[i], strlen(starts[i])) == 0)
+            return true;
+    for (size_t i = 0; i < COUNT_OF(readers); i++)
+        if (readers[i]->is(input))
+            return true;
+    return false;
 }

@@ -57,6 +57,20 @@ int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms)
     return (int64_t)(ms < max ? ms : max) * 1000000;
 }
 
+void capture_memory(struct profile_memory *memory, const struct capture_allocator *allocator)
+{
+    *memory = (struct profile_memory){.anonymous = allocator->process_anonymous_bytes,
+                                      .files = allocator->process_file_bytes,
+                                      .shared = allocator->process_shared_bytes,
+                                      .heap = allocator->resident_bytes,
+                                      .tables = allocator->metadata_bytes,
+                                      .live = allocator->live_bytes,
+                                      .dirty = allocator->dirty_bytes,
+                                      .cached = allocator->cached_bytes,
+                                      .holes = allocator->fragmented_bytes,
+                                      .asked = memory->asked};
+}
+
 static struct snapshot *snapshot_at(const struct survey *survey, size_t index)
 {
     return (struct snapshot *)survey->snapshots.items + index;

@@ -28,6 +28,9 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
                        struct profile *profile, struct read_error *error);
 /* Between two moments; 0 when the second is the earlier one. */
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms);
+struct capture_allocator;
+/* Where the resident memory was; `asked` stays. */
+void capture_memory(struct profile_memory *memory, const struct capture_allocator *allocator);
 /* A number of a capture as a value, bounded so that sums of many cannot overflow. */
 int64_t capture_value(uint64_t number);
 /* The next number of a record that its user takes apart; past its end, or if it is too large: 0,

@@ -127,12 +127,16 @@ static void courses_name(const struct clock_rows *clock, struct profile *profile
     }
 }
 
+void clock_rows_sort(struct clock_rows *clock)
+{
+    if (clock->threads.count > 0)
+        qsort(clock->threads.items, clock->threads.count, sizeof(struct clock_thread), by_number);
+}
+
 bool clock_rows_end(struct clock_rows *clock, struct profile *profile)
 {
     if (!clock->known || profile->failed)
         return false;
-    if (clock->threads.count > 0)
-        qsort(clock->threads.items, clock->threads.count, sizeof(struct clock_thread), by_number);
     courses_name(clock, profile);
     bool alone = profile->samples.count == 0;
     blocked_warn(clock, profile);

@@ -20,7 +20,7 @@ struct clock_thread {
 
 struct clock_rows {
     bool known, wall;
-    struct list threads;    /* struct clock_thread, by number after clock_rows_end */
+    struct list threads;    /* struct clock_thread, by number after clock_rows_sort */
     struct list rows;       /* struct capture_cpu_row */
     struct list courses;    /* struct profile_course, whose id is the thread's number */
     unsigned samples, time; /* columns */
@@ -38,6 +38,8 @@ void clock_rows_row(struct clock_rows *clock, struct profile *profile,
 /* RECORD_CPU_COURSES. */
 void clock_rows_courses(struct clock_rows *clock, struct profile *profile,
                         const struct capture_part *whole);
+/* All threads are there: they can be found. */
+void clock_rows_sort(struct clock_rows *clock);
 /* All rows are there: makes the columns. False: there is no clock in this capture. */
 bool clock_rows_end(struct clock_rows *clock, struct profile *profile);
 /* NULL: one of too many. */

@@ -8,7 +8,6 @@
  */
 #include "tool/profile/read/read_capture.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,21 +18,17 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read_capture_clock.h"
 #include "tool/profile/read/read_capture_leaks.h"
+#include "tool/profile/read/read_capture_locks.h"
 #include "tool/profile/read/read_capture_pins.h"
+#include "tool/profile/read/read_capture_threads.h"
 
 enum {
     FRAMES_MAX = 1024, /* what the library records is far below */
     STACK_OTHER = 1,
-    THREAD_OTHER = UINT32_MAX,
 };
 
 struct node {
     uint32_t caller, location;
-};
-
-struct thread {
-    uint32_t id, tid, name; /* name: a string */
-    bool unnamed;           /* it is made of its id */
 };
 
 struct taking {
@@ -52,20 +47,14 @@ struct taking {
     bool sorted;
     struct keys second; /* locations whose address means another mapping than the first */
     struct list seconds;
-    /* Threads. */
-    struct keys thread_numbers; /* of one snapshot */
-    struct list numbered;
-    struct keys thread_ids; /* of all */
-    struct list threads;    /* struct thread */
+    struct capture_threads threads;
     struct capture_samples samples;
     struct clock_rows clock;
+    struct lock_rows locks;
     struct leak_rows leaks;
     struct pin_rows pins;
     bool covered; /* the present snapshot: every block was subject to sampling */
     uint32_t last_node, last_stack;
-    struct {
-        uint32_t thread, tid, bytes, other;
-    } words;
 };
 
 struct place {
@@ -77,12 +66,10 @@ static void take_class(void *context, const struct capture_class *class);
 static void take_row(void *context, const struct capture_row *row);
 static void take_whole(void *context, uint64_t rows);
 static void take_totals(void *context, const struct capture_totals *totals);
-static int64_t off_time(uint64_t start_ms, uint64_t off_ms);
 static void take_allocator(void *context, const struct capture_allocator *allocator);
 static void take_maps(void *context);
 static void take_map(void *context, const struct capture_map *map);
 static void take_gone(struct taking *taking, const struct capture_map *map);
-static uint32_t hex_string(struct profile *profile, struct capture_text bytes);
 static int compare_places(const void *a, const void *b);
 static void find_late(struct profile *profile);
 static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc);
@@ -90,8 +77,6 @@ static uint32_t locate(struct taking *taking, uint64_t pc);
 static uint32_t stack_of(struct taking *taking, uint32_t node);
 static void take_thread(void *context, const struct capture_thread *thread);
 static void take_snapshot(void *context, const struct capture_snapshot *snapshot);
-static const struct thread *thread_of(const struct taking *taking, uint32_t number);
-static uint32_t labels_of(struct taking *taking, const struct thread *thread, uint64_t size);
 static bool is_wanted(void *context);
 static void take_cpu(void *context, const struct capture_cpu *cpu);
 static void take_cpu_thread(void *context, const struct capture_cpu_thread *thread);
@@ -102,8 +87,7 @@ static void leak_samples(struct taking *taking);
 static void take_pins(void *context, const struct capture_part *part);
 static void pin_samples(struct taking *taking);
 static void clock_samples(struct taking *taking);
-static void clock_labels(struct taking *taking);
-static void thread_rename(struct taking *taking, struct thread *thread, uint32_t name);
+static void lock_samples(struct taking *taking);
 
 bool capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
                        struct profile *profile, struct read_error *error)
@@ -130,10 +114,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     };
     struct taking taking = {.input = input, .plan = plan, .profile = profile};
     struct capture_error wrong;
-    taking.words.thread = profile_string_of(profile, "thread");
-    taking.words.tid = profile_string_of(profile, "tid");
-    taking.words.bytes = profile_string_of(profile, "bytes");
-    taking.words.other = profile_string_of(profile, PROFILE_OTHER_THREADS);
+    capture_threads_start(&taking.threads, profile);
     capture_samples_start(&taking.samples, profile, input->options.raw);
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;
@@ -141,19 +122,21 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     leak_samples(&taking);
     pin_samples(&taking);
     clock_samples(&taking);
+    lock_samples(&taking);
     find_late(profile);
     moved_mark(profile, taking.gone.items, taking.gone.count);
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.samples.largest_rate;
-    if (profile->kind != PROFILE_CPU)
+    if (profile->kind == PROFILE_HEAP)
         profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
                                                      profile_string_of(profile, "bytes")};
-    struct keys *keys[] = {&taking.places, &taking.second, &taking.thread_numbers,
-                           &taking.thread_ids};
-    struct list *lists[] = {&taking.nodes,    &taking.known,   &taking.active, &taking.seconds,
-                            &taking.numbered, &taking.threads, &taking.gone};
+    struct keys *keys[] = {&taking.places, &taking.second};
+    struct list *lists[] = {&taking.nodes, &taking.known, &taking.active, &taking.seconds,
+                            &taking.gone};
     capture_samples_free(&taking.samples);
     clock_rows_free(&taking.clock);
+    lock_rows_free(&taking.locks);
+    capture_threads_free(&taking.threads);
     leak_rows_free(&taking.leaks);
     pin_rows_free(&taking.pins);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
@@ -178,13 +161,13 @@ static void take_row(void *context, const struct capture_row *row)
     bool fresh;
     if (!taking->wanted || taking->profile->failed)
         return;
-    const struct thread *thread = thread_of(taking, row->thread);
-    if (!capture_samples_row(&taking->samples, row, thread ? thread->id : THREAD_OTHER, &sample,
-                             &fresh) ||
+    const struct capture_named *thread = capture_threads_find(&taking->threads, row->thread);
+    if (!capture_samples_row(&taking->samples, row, thread ? thread->id : CAPTURE_THREAD_OTHER,
+                             &sample, &fresh) ||
         !fresh)
         return;
     samples->stacks[sample] = stack_of(taking, row->stack);
-    samples->label_sets[sample] = labels_of(taking, thread, row->size);
+    samples->label_sets[sample] = capture_threads_labels(&taking->threads, thread, row->size);
 }
 
 static void take_whole(void *context, uint64_t rows)
@@ -198,6 +181,12 @@ static void take_whole(void *context, uint64_t rows)
         capture_samples_peak(&taking->samples);
 }
 
+static int64_t off_time(uint64_t start_ms, uint64_t off_ms)
+{
+    int64_t since = capture_ns_between(start_ms, off_ms);
+    return since == 0 && off_ms > 0 ? 1 : since; /* 0 is "it is on" */
+}
+
 static void take_totals(void *context, const struct capture_totals *totals)
 {
     struct taking *taking = context;
@@ -205,18 +194,13 @@ static void take_totals(void *context, const struct capture_totals *totals)
     taking->covered = totals->covered;
     if (!taking->target)
         return;
+    profile->memory.asked = totals->live.requested;
     profile->lost = totals->lost;
     profile->off_time_ns = off_time(taking->plan->start_ms, totals->off_ms);
     profile->refused = totals->refused;
     profile->peak_time_ns = capture_ns_between(taking->plan->start_ms, totals->peak_ms);
     if (profile->peak_time_ns == 0 && totals->peak_ms > 0)
         profile->peak_time_ns = 1; /* 0 is "not known" */
-}
-
-static int64_t off_time(uint64_t start_ms, uint64_t off_ms)
-{
-    int64_t since = capture_ns_between(start_ms, off_ms);
-    return since == 0 && off_ms > 0 ? 1 : since; /* 0 is "it is on" */
 }
 
 static void take_allocator(void *context, const struct capture_allocator *allocator)
@@ -233,6 +217,7 @@ static void take_allocator(void *context, const struct capture_allocator *alloca
     profile->exact_alloc_bytes = (int64_t)allocator->alloc_bytes;
     profile->exact_live_bytes = (int64_t)allocator->live_bytes;
     profile->resident_peak_bytes = allocator->process_peak_bytes;
+    capture_memory(&profile->memory, allocator);
 }
 
 /* ---- mappings ---- */
@@ -242,6 +227,18 @@ static void take_maps(void *context)
     struct taking *taking = context;
     taking->active.count = 0;
     taking->gone.count = 0;
+}
+
+static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
+{
+    char hex[2 * 64];
+    if (bytes.length > sizeof hex / 2)
+        return 0;
+    for (size_t i = 0; i < 2 * bytes.length; i++) {
+        unsigned byte = (unsigned char)bytes.bytes[i / 2];
+        hex[i] = "0123456789abcdef"[(i % 2 == 0 ? byte >> 4 : byte) & 15];
+    }
+    return profile_string(profile, hex, 2 * bytes.length);
 }
 
 static void take_map(void *context, const struct capture_map *map)
@@ -284,18 +281,6 @@ static void take_gone(struct taking *taking, const struct capture_map *map)
     struct moved *kept = profile_list_add(profile, &taking->gone, sizeof *kept);
     if (kept)
         *kept = (struct moved){map->start, map->end, path, hex_string(profile, map->build_id)};
-}
-
-static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
-{
-    char hex[2 * 64];
-    if (bytes.length > sizeof hex / 2)
-        return 0;
-    for (size_t i = 0; i < 2 * bytes.length; i++) {
-        unsigned byte = (unsigned char)bytes.bytes[i / 2];
-        hex[i] = "0123456789abcdef"[(i % 2 == 0 ? byte >> 4 : byte) & 15];
-    }
-    return profile_string(profile, hex, 2 * bytes.length);
 }
 
 static uint32_t find_active(struct taking *taking, uint64_t address)
@@ -403,31 +388,7 @@ static uint32_t stack_of(struct taking *taking, uint32_t node)
 static void take_thread(void *context, const struct capture_thread *thread)
 {
     struct taking *taking = context;
-    struct profile *profile = taking->profile;
-    bool fresh;
-    uint32_t index = keys_add(&taking->thread_ids, (struct key){{thread->id, 0, 0}}, &fresh);
-    if (fresh) {
-        struct thread *kept = profile_list_add(profile, &taking->threads, sizeof *kept);
-        struct profile_thread *listed =
-            profile_list_add(profile, &profile->threads, sizeof *listed);
-        if (!kept || !listed)
-            return;
-        char name[16];
-        int length = snprintf(name, sizeof name, "t%u", thread->id);
-        *kept = (struct thread){
-            .id = thread->id, .tid = thread->tid, .unnamed = thread->name.length == 0};
-        kept->name = thread->name.length > 0
-                         ? profile_string(profile, thread->name.bytes, thread->name.length)
-                         : profile_string(profile, name, (size_t)length);
-        *listed = (struct profile_thread){thread->tid, kept->name};
-    }
-    if (!taking->wanted)
-        return;
-    keys_add(&taking->thread_numbers, (struct key){{thread->number, 0, 0}}, &fresh);
-    uint32_t *numbered =
-        fresh ? profile_list_add(profile, &taking->numbered, sizeof *numbered) : NULL;
-    if (numbered)
-        *numbered = index;
+    capture_threads_take(&taking->threads, thread, taking->wanted != NULL);
 }
 
 static void take_snapshot(void *context, const struct capture_snapshot *snapshot)
@@ -436,37 +397,12 @@ static void take_snapshot(void *context, const struct capture_snapshot *snapshot
     const struct snapshot *present = &taking->plan->snapshots[taking->seen];
     taking->target = taking->seen++ == taking->plan->target;
     taking->wanted = taking->target || present->column > 0 ? present : NULL;
-    keys_free(&taking->thread_numbers);
-    taking->numbered.count = 0;
+    capture_threads_anew(&taking->threads);
     taking->covered = false;
     capture_samples_snapshot(&taking->samples, taking->target,
                              taking->wanted ? present->column : 0);
     if (taking->target)
         taking->profile->period = snapshot->rate;
-}
-
-static const struct thread *thread_of(const struct taking *taking, uint32_t number)
-{
-    uint32_t found = keys_find(&taking->thread_numbers, (struct key){{number, 0, 0}});
-    if (number == THREAD_OTHER || found >= taking->numbered.count)
-        return NULL;
-    uint32_t index = ((const uint32_t *)taking->numbered.items)[found];
-    return index < taking->threads.count ? (const struct thread *)taking->threads.items + index
-                                         : NULL;
-}
-
-static uint32_t labels_of(struct taking *taking, const struct thread *thread, uint64_t size)
-{
-    struct profile_label labels[3];
-    uint32_t count = 0;
-    labels[count++] = (struct profile_label){.key = taking->words.thread,
-                                             .text = thread ? thread->name : taking->words.other};
-    if (thread)
-        labels[count++] = (struct profile_label){.key = taking->words.tid, .number = thread->tid};
-    if (size > 0 && size <= INT64_MAX)
-        labels[count++] = (struct profile_label){
-            .key = taking->words.bytes, .unit = taking->words.bytes, .number = (int64_t)size};
-    return profile_label_set(taking->profile, labels, count);
 }
 
 static bool is_wanted(void *context)
@@ -511,6 +447,13 @@ static void take_leak(void *context, const struct capture_leak *leak)
         leak_rows_row(&taking->leaks, taking->profile, leak);
 }
 
+/* Of the thread with that number in the snapshot. */
+static uint32_t labels_of(struct taking *taking, uint32_t thread, uint64_t size)
+{
+    return capture_threads_labels(&taking->threads, capture_threads_find(&taking->threads, thread),
+                                  size);
+}
+
 static void leak_samples(struct taking *taking)
 {
     struct profile *profile = taking->profile;
@@ -519,7 +462,7 @@ static void leak_samples(struct taking *taking)
     for (size_t i = 0; known && i < leaks->rows.count && !profile->failed; i++) {
         const struct leak_row *row = (struct leak_row *)leaks->rows.items + i;
         leak_rows_add(leaks, profile, row, stack_of(taking, row->leak.stack),
-                      labels_of(taking, thread_of(taking, row->leak.thread), row->leak.size));
+                      labels_of(taking, row->leak.thread, row->leak.size));
     }
 }
 
@@ -528,6 +471,10 @@ static void take_pins(void *context, const struct capture_part *part)
     struct taking *taking = context;
     if (taking->target && part->type == RECORD_CPU_COURSES)
         clock_rows_courses(&taking->clock, taking->profile, part);
+    else if (taking->target && leak_rows_part(&taking->leaks, taking->profile, part))
+        return;
+    else if (taking->target && (part->type == RECORD_LOCKS || part->type == RECORD_LOCK_ROWS))
+        lock_rows_part(&taking->locks, taking->profile, part);
     else if (taking->target && taking->input->options.pins)
         pin_rows_part(&taking->pins, taking->profile, part);
 }
@@ -539,7 +486,7 @@ static void pin_samples(struct taking *taking)
     for (size_t i = 0; known && i < pins->rows.count && !taking->profile->failed; i++) {
         const struct pin_row *row = (struct pin_row *)pins->rows.items + i;
         pin_rows_add(pins, taking->profile, row, stack_of(taking, row->stack),
-                     labels_of(taking, thread_of(taking, row->thread), row->size));
+                     labels_of(taking, row->thread, row->size));
     }
 }
 
@@ -547,10 +494,11 @@ static void clock_samples(struct taking *taking)
 {
     struct profile *profile = taking->profile;
     struct clock_rows *clock = &taking->clock;
+    clock_rows_sort(clock);
+    capture_threads_join(&taking->threads, clock);
     if (!clock_rows_end(clock, profile))
         return;
-    clock_labels(taking);
-    uint32_t others = labels_of(taking, NULL, 0);
+    uint32_t others = capture_threads_labels(&taking->threads, NULL, 0);
     for (size_t i = 0; i < clock->rows.count && !profile->failed; i++) {
         const struct capture_cpu_row *row = (struct capture_cpu_row *)clock->rows.items + i;
         const struct clock_thread *thread = clock_rows_find(clock, row->thread);
@@ -559,40 +507,16 @@ static void clock_samples(struct taking *taking)
     }
 }
 
-/* By the name that the rows of the heap have for it, so that both are one thread. */
-static void clock_labels(struct taking *taking)
+static void lock_samples(struct taking *taking)
 {
-    struct keys tids = {0};
-    struct list *known = &taking->threads;
-    struct clock_thread *of = taking->clock.threads.items;
-    bool fresh;
-    for (size_t i = 0; i < known->count; i++) {
-        const struct thread *thread = (struct thread *)known->items + i;
-        if (keys_add(&tids, (struct key){{thread->tid, 0, 0}}, &fresh) == KEYS_NONE)
-            taking->profile->failed = true;
-        if (!fresh) /* so that numbers are those of the list */
-            keys_add(&tids, (struct key){{thread->tid, i, 1}}, &fresh);
+    struct lock_rows *locks = &taking->locks;
+    bool known = lock_rows_end(locks, taking->profile);
+    for (size_t i = 0; known && i < locks->rows.count && !taking->profile->failed; i++) {
+        const struct lock_row *row = (struct lock_row *)locks->rows.items + i;
+        const struct clock_thread *thread = clock_rows_find(&taking->clock, row->thread);
+        const struct clock_thread *holder = clock_rows_find(&taking->clock, row->holder);
+        lock_rows_add(
+            locks, taking->profile, row, stack_of(taking, row->stack),
+            capture_threads_waits(&taking->threads, thread, holder, lock_kind_word(row->kind)));
     }
-    for (size_t i = 0; i < taking->clock.threads.count; i++) {
-        uint32_t found = keys_find(&tids, (struct key){{of[i].tid, 0, 0}});
-        struct thread thread = {.tid = of[i].tid, .name = of[i].name};
-        struct thread *same = found < known->count ? (struct thread *)known->items + found : NULL;
-        if (same && same->unnamed && of[i].named)
-            thread_rename(taking, same, of[i].name);
-        if (same)
-            thread = *same;
-        of[i].labels = labels_of(taking, &thread, 0);
-    }
-    keys_free(&tids);
-}
-
-/* The clock knows the name of a thread that the heap does not: rows of the heap get it, too. */
-static void thread_rename(struct taking *taking, struct thread *thread, uint32_t name)
-{
-    struct profile_label *labels = taking->profile->labels.items;
-    for (size_t i = 0; i < taking->profile->labels.count; i++)
-        if (labels[i].key == taking->words.thread && labels[i].text == thread->name)
-            labels[i].text = name;
-    thread->name = name;
-    thread->unnamed = false;
 }

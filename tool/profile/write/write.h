@@ -55,11 +55,12 @@ const struct writer *write_find(const char *path_or_word);
     X(heaptrack)   \
     X(gperftools)  \
     X(symbolized)  \
+    X(contention)  \
     X(csv)
 /* Their words, for --format: those that are not chosen by their ending alone. */
 #define WRITER_WORDS                                                              \
     "pprof|folded|difffolded|callgrind|speedscope|firefox|perfetto|pftrace|dhat|" \
-    "massif|heaptrack|gperftools|symbolized|csv"
+    "massif|heaptrack|gperftools|symbolized|contention|csv"
 #define X(name) extern const struct writer writer_##name;
 WRITERS(X)
 #undef X

@@ -498,8 +498,8 @@ static bool start(struct tracer *tracer)
         uint32_t count = flat_stack(&tracer->flat, i).count;
         depth = count > depth ? count : depth;
     }
-    size_t sample = 8 * VARINT_MOST * 2, max = (size_t)(SAMPLES_MAX + 1) * sample;
-    size_t stack = ((size_t)depth + 8) * VARINT_MOST * 2;
+    size_t sample = 8 * VARINT_MAX * 2, max = (size_t)(SAMPLES_MAX + 1) * sample;
+    size_t stack = ((size_t)depth + 8) * VARINT_MAX * 2;
     size_t room = (stack > max ? stack : max) + TEXT_MAX;
     struct proto *messages[] = {&tracer->packet, &tracer->part, &tracer->inner, &tracer->entry};
     for (unsigned i = 0; i < 4; i++) {

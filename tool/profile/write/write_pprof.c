@@ -122,8 +122,8 @@ static bool prepare(struct packer *packer)
         mark_location(packer, i);
         lines = location->lines > lines ? location->lines : lines;
     }
-    size_t part = FIELDS_MAX * 2 * VARINT_MOST, parts = (lines > labels ? lines : labels) + 2;
-    size_t size = part * parts + 2 * VARINT_MOST * (max + PROFILE_TYPES_MAX);
+    size_t part = FIELDS_MAX * 2 * VARINT_MAX, parts = (lines > labels ? lines : labels) + 2;
+    size_t size = part * parts + 2 * VARINT_MAX * (max + PROFILE_TYPES_MAX);
     packer->strings_count = 1; /* the empty one */
     packer->message_buffer = malloc(size);
     packer->inner_buffer = malloc(part);

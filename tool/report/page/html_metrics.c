@@ -242,9 +242,9 @@ static bool metric_flame(struct html *html, struct html_metric *metric,
 }
 
 /* Metrics of heaps, in the order of the page; the last is of blocks that ended early. */
-static const char *const heap_types[] = {TYPE_PEAK_SPACE,   TYPE_INUSE_SPACE, TYPE_ALLOC_SPACE,
-                                         TYPE_CPU,          TYPE_WALL,        TYPE_ALLOC_OBJECTS,
-                                         TYPE_ALLOC_OBJECTS};
+static const char *const heap_types[] = {
+    TYPE_PEAK_SPACE, TYPE_INUSE_SPACE,     TYPE_ALLOC_SPACE,   TYPE_CPU,          TYPE_WALL,
+    TYPE_DELAY,      TYPE_CONDITION_DELAY, TYPE_ALLOC_OBJECTS, TYPE_ALLOC_OBJECTS};
 
 /* Samples are told beside the time that they stand for. */
 static bool is_double(const struct profile *profile, unsigned type)

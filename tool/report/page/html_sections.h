@@ -6,7 +6,7 @@
 #include "tool/report/page/html.h"
 #include "tool/report/picture/picture.h"
 
-enum { HTML_METRICS_MAX = 7, HTML_PLAIN_ROWS = 20 };
+enum { HTML_METRICS_MAX = 9, HTML_PLAIN_ROWS = 20 };
 
 /* A text that grows; `text` is there after html_text_end. */
 struct html_text {

@@ -7,6 +7,7 @@
 
 #include "tool/memory/memory.h"
 #include "tool/report/report.h"
+#include "tool/report/text/report_looks.h"
 #include "tool/report/text/text.h"
 
 enum { ROWS_USUAL = 10, FRAMES_USUAL = 4, REST_USUAL = 5 };
@@ -18,7 +19,8 @@ static bool is_caller(const struct view *view, const struct leaks *leaks, const 
 static void put_json(const struct view *view, const struct leaks *leaks, const struct style *style);
 static void json_scan(struct json *json, const struct profile_scan *scan);
 static const char *rule_word(const struct leaks *leaks, const struct view *view);
-static void json_row(struct json *json, const struct view *view, const struct leaks_row *row);
+static void json_row(struct json *json, const struct view *view, const struct leaks *leaks,
+                     const struct leaks_row *row);
 static void put_csv(const struct view *view, const struct leaks *leaks, const struct style *style);
 static void put_text(const struct view *view, const struct leaks *leaks, const struct style *style);
 static void put_head(const struct view *view, const struct leaks *leaks, const struct style *style);
@@ -139,10 +141,11 @@ static void put_json(const struct view *view, const struct leaks *leaks, const s
     if (leaks->rule == LEAKS_LOST) {
         json_number(&json, "not_sampled", view->profile->scan.shared_out);
         json_scan(&json, &view->profile->scan);
+        looks_json_rest(&json, view, leaks);
     }
     json_array(&json, "sites");
     for (size_t i = 0; i < leaks->count && (style->rows == 0 || i < style->rows); i++)
-        json_row(&json, view, &leaks->rows[i]);
+        json_row(&json, view, leaks, &leaks->rows[i]);
     json_end(&json);
     json_end(&json);
     fputs("\n", style->out);
@@ -159,6 +162,7 @@ static void json_scan(struct json *json, const struct profile_scan *scan)
         json_number(json, "own_bytes", scan->own_space);
         json_number(json, "copied_bytes", scan->copied_space);
         json_flag(json, "in_place", scan->in_place);
+        json_number(json, "watched_ms", scan->watched_ms);
     }
     json_end(json);
 }
@@ -172,7 +176,8 @@ static const char *rule_word(const struct leaks *leaks, const struct view *view)
     return leaks->rule == LEAKS_NONE ? "none" : view->base ? "growth between profiles" : "growth";
 }
 
-static void json_row(struct json *json, const struct view *view, const struct leaks_row *row)
+static void json_row(struct json *json, const struct view *view, const struct leaks *leaks,
+                     const struct leaks_row *row)
 {
     struct view_stack stack = view_stack(view, row->stack);
     json_object(json, NULL);
@@ -187,6 +192,8 @@ static void json_row(struct json *json, const struct view *view, const struct le
     json_number(json, "first_ns", row->first_ns);
     json_number(json, "last_ns", row->last_ns);
     json_real(json, view->base ? "growth" : "growth_per_second", row->growth);
+    if (leaks->rule == LEAKS_LOST)
+        looks_json(json, view, row->frame);
     json_number(json, "stacks", (int64_t)row->stacks);
     json_array(json, "stack");
     for (uint32_t i = 0; i < stack.count; i++) {
@@ -219,8 +226,11 @@ static void put_text(const struct view *view, const struct leaks *leaks, const s
     char text[32];
     size_t shown = 0;
     put_head(view, leaks, style);
-    for (; shown < leaks->found && shown < max; shown++)
+    for (; shown < leaks->found && shown < max; shown++) {
         put_leak(view, &leaks->rows[shown], shown + 1, style);
+        if (leaks->rule == LEAKS_LOST)
+            looks_put(view, leaks->rows[shown].frame, style);
+    }
     int64_t left = 0;
     for (size_t i = shown; i < leaks->found; i++)
         left += leaks->rows[i].value.value;
@@ -228,6 +238,8 @@ static void put_text(const struct view *view, const struct leaks *leaks, const s
         fprintf(style->out, "%s %zu more sites, %s (-v shows all)\n",
                 question_glyph(style, "…", "..."), leaks->found - shown,
                 style_value(text, (double)left, "bytes"));
+    looks_put_indirect(view, leaks, style);
+    looks_put_forgotten(view, leaks, style);
     put_rest(view, leaks, style);
     put_rule(view, leaks, style);
 }

@@ -34,6 +34,7 @@ static const struct ranking lists[] = {
     {"cpu", "CPU time by function", "most CPU time", TYPE_CPU, false, VIEW_FUNCTION},
     {"cpu_lines", "CPU time by line", NULL, TYPE_CPU, false, VIEW_SITE},
     {"cpu_threads", "CPU time by thread", NULL, TYPE_CPU, false, VIEW_THREAD},
+    {"locks", "time waited", "longest lock waits", TYPE_DELAY, false, VIEW_SITE},
     {"wall", "time by function, waiting included", "most time", TYPE_WALL, false, VIEW_FUNCTION},
     {"wall_lines", "time by line, waiting included", NULL, TYPE_WALL, false, VIEW_SITE},
     {"wall_threads", "time by thread, waiting included", NULL, TYPE_WALL, false, VIEW_THREAD},
@@ -65,6 +66,7 @@ static bool total_print(const struct profile *profile, const struct style *style
 static int64_t type_sum(const struct profile *profile, const char *name);
 static void allocated_print(const struct profile *profile, const struct style *style);
 static void clock_print(const struct profile *profile, const struct style *style);
+static void locks_print(const struct profile *profile, const struct style *style);
 static void warnings_print(const struct view *view, const struct style *style);
 static void list_print(const struct view *view, const struct growing *growing,
                        const struct style *style, const char *title);
@@ -93,6 +95,7 @@ void report_page(const struct view *view, const struct style *style)
         totals_print(view, style);
     resident_print(profile, style, 0);
     clock_print(profile, style);
+    locks_print(profile, style);
     warnings_print(view, style);
     course_print(profile, style, 4);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
@@ -160,7 +163,8 @@ static void page_json(const struct view *view, const struct style *style)
             json_number(&json, "self", rows[i].self.value);
             json_number(&json, "total", rows[i].total.value);
             json_flag(&json, "growing",
-                      !own.timed && is_growing(&growing, &own.frames[rows[i].frame]));
+                      !own.timed && !own.waited &&
+                          is_growing(&growing, &own.frames[rows[i].frame]));
             json_end(&json);
         }
         json_end(&json);
@@ -200,6 +204,8 @@ static bool ranking_view(const struct view *view, const struct ranking *list, st
     options.type = (unsigned)type;
     if (list->is_short)
         options.age_max_us = SHORT_US;
+    else if (profile_type_waited(view->profile, options.type))
+        options.age_min_us = options.age_max_us = 0;
     if (profile_type_timed(view->profile, options.type)) {
         bool chosen = options.by != VIEW_SITE && options.by != VIEW_FUNCTION;
         if ((chosen && list->by != VIEW_FUNCTION) ||
@@ -373,6 +379,18 @@ static void clock_print(const struct profile *profile, const struct style *style
     putc('\n', style->out);
 }
 
+/* locks  86 waits, 892 ms */
+static void locks_print(const struct profile *profile, const struct style *style)
+{
+    char time[32], count[32];
+    if (profile->kind == PROFILE_CONTENTION || profile_type_named(profile, TYPE_DELAY) < 0)
+        return;
+    int64_t waits = type_sum(profile, TYPE_CONTENTIONS);
+    fprintf(style->out, "    locks  %s wait%s, %s\n", style_value(count, (double)waits, "count"),
+            waits == 1 ? "" : "s",
+            style_value(time, (double)type_sum(profile, TYPE_DELAY), "nanoseconds"));
+}
+
 static void warnings_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
@@ -431,7 +449,8 @@ static void row_print(const struct view *view, const struct growing *sites,
                       const struct style *style, const struct view_row *row, unsigned name,
                       unsigned room)
 {
-    bool growing = room > 28 && !view->timed && is_growing(sites, &view->frames[row->frame]);
+    bool growing =
+        room > 28 && !view->timed && !view->waited && is_growing(sites, &view->frames[row->frame]);
     table_value(view, style, row->self.value, VALUE_WIDTH);
     if (error_width(view, style) > 0)
         table_error(style, &row->self);
@@ -458,6 +477,7 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     totals_print(view, style);
     resident_print(view->profile, style, resident_bytes);
     clock_print(view->profile, style);
+    locks_print(view->profile, style);
     few_print(view, style);
     early_print(view->profile, style, time_ns);
     course_print(view->profile, style, 4);

@@ -15,7 +15,7 @@
 enum { ROWS_USUAL = 40 };
 
 /* The columns that are shown, where the profile has them: pairs of a value and how many it is. */
-enum { TIME, SAMPLES, LIVE, LIVE_OBJECTS, ALLOCATED, ALLOCATIONS, SHOWN };
+enum { TIME, SAMPLES, WAITED, WAITS, LIVE, LIVE_OBJECTS, ALLOCATED, ALLOCATIONS, SHOWN };
 
 struct thread_row {
     const char *name; /* "" if it has none */
@@ -81,9 +81,9 @@ void report_threads(const struct view *view, const struct style *style)
 
 static bool threads_make(struct threads *threads, const struct view *view)
 {
-    static const char *const names[SHOWN] = {TYPE_CPU,         TYPE_SAMPLES,
-                                             TYPE_INUSE_SPACE, TYPE_INUSE_OBJECTS,
-                                             TYPE_ALLOC_SPACE, TYPE_ALLOC_OBJECTS};
+    static const char *const names[SHOWN] = {
+        TYPE_CPU,         TYPE_SAMPLES,       TYPE_DELAY,       TYPE_CONTENTIONS,
+        TYPE_INUSE_SPACE, TYPE_INUSE_OBJECTS, TYPE_ALLOC_SPACE, TYPE_ALLOC_OBJECTS};
     const struct profile *profile = view->profile;
     const struct profile_samples *samples = &profile->samples;
     uint32_t *row_of = calloc(profile->label_sets.count + 1, sizeof *row_of);
@@ -141,7 +141,8 @@ static bool spreads_make(struct threads *threads, const struct view *view, const
         struct spread_classes classes;
         int type = threads->columns[k], partner = threads->columns[k + 1];
         threads->sampled[k] =
-            type >= 0 && (profile->samples.weights || profile_type_timed(profile, (unsigned)type));
+            type >= 0 && k != WAITED &&
+            (profile->samples.weights || profile_type_timed(profile, (unsigned)type));
         if (!threads->sampled[k])
             continue;
         if (!spread_start(&classes, profile, type, partner))
@@ -449,8 +450,9 @@ static bool are_known(const struct threads *threads)
 
 static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
 {
-    static const char *const words[SHOWN] = {"", "", "live", "objects", "allocated", "allocations"};
-    if (k < LIVE)
+    static const char *const words[SHOWN] = {"",     "",        "lock wait", "waits",
+                                             "live", "objects", "allocated", "allocations"};
+    if (k < WAITED)
         return column_type(view, threads, k);
     return k < SHOWN ? words[k] : "";
 }

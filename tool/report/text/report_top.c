@@ -200,7 +200,7 @@ static void top_text(const struct view *view, const struct style *style,
         fprintf(style->out, "%*s  %zu more (%s)\n", VALUE_WIDTH, style->utf8 ? "  …" : "...",
                 count - shown, style_share(share, left, (double)view->total.value));
     table_foot(view, style);
-    if (!view->timed && !view->profile->ended)
+    if (!view->timed && !view->waited && !view->profile->ended)
         resident_note(view->profile, style);
 }
 
@@ -243,7 +243,7 @@ static struct columns columns_choose(const struct view *view, const struct style
 static unsigned trend_width(const struct view *view, unsigned room)
 {
     unsigned moments = view->profile->history_moments, max = moments > 1 ? moments : 0;
-    if (view->timed) /* the history is that of memory */
+    if (view->timed || view->waited) /* the history is that of memory */
         return 0;
     max = max < TREND_MAX ? max : TREND_MAX;
     if (max + 2 > room && max > TREND_NARROW)

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/leak/chains.h. A chain is known by its start, its length and the word at its end; a hash
+ * table leads from a start to its chain. A *walker* follows one chain: a step looks at a block
+ * whose loads were begun a round before, and begins those of the next one. Nothing here changes the
+ * state of a block that any pointer has led to.
+ */
+#include "lib/leak/chains.h"
+
+#include "base/os.h"
+#include "lib/leak/states.h"
+
+enum {
+    WALKERS = 15,      /* chains that are followed at the same time */
+    CHAINS_SHIFT = 15, /* chains of a scan; beyond that lists are followed at one place */
+    CHAINS_MAX = 1 << CHAINS_SHIFT,
+    STARTS = 2 * CHAINS_MAX, /* places of the hash table */
+    BLOCK_LARGEST = 256,     /* bytes of blocks in chains: longer ones are not waited for alone */
+    SPANS_TRIED = 16,        /* for the start of a chain, */
+    BLOCKS_TRIED = 32,       /* and blocks of each */
+    REST = 1 << 12,          /* steps without a new chain after none was found */
+};
+
+struct chain {
+    uintptr_t start;
+    uintptr_t end; /* the word that it did not follow any more; 0: there is none. Read as a root */
+    uint32_t length;
+    bool reached, walked; /* walked: to its end */
+};
+
+struct chains {
+    uint32_t count;
+    unsigned rest;
+    uint64_t random;
+    unsigned busy; /* chains that were reached, and are not walked to their end */
+    struct {
+        uint32_t chain; /* 0: none */
+        uintptr_t at;   /* the next block */
+    } walkers[WALKERS];
+    uint32_t starts[STARTS]; /* by hash of the start: the chain, or 0 */
+    struct chain chains[CHAINS_MAX];
+};
+
+static void walker_begin(struct scan *scan, unsigned number, uintptr_t here);
+static void walker_step(struct scan *scan, unsigned number);
+static void walker_end(struct scan *scan, unsigned number, uintptr_t word);
+static bool is_link(uintptr_t at);
+static size_t block_bytes(uintptr_t at);
+static bool block_next(const struct scan *scan, uintptr_t start, size_t size, uintptr_t *next);
+
+struct chains *chains_begin(void)
+{
+    struct chains *chains = os_map(sizeof *chains);
+    if (chains != NULL) {
+        chains->count = 1;
+        chains->random = UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return chains;
+}
+
+void chains_end(struct chains *chains)
+{
+    if (chains != NULL)
+        os_unmap(chains, sizeof *chains);
+}
+
+size_t chains_bytes(void)
+{
+    return sizeof(struct chains);
+}
+
+void chains_step(struct scan *scan, uintptr_t here)
+{
+    struct chains *chains = scan->chains;
+    for (unsigned i = 0; i < WALKERS; i++)
+        if (chains->walkers[i].chain != 0)
+            walker_step(scan, i);
+        else if (chains->rest == 0)
+            walker_begin(scan, i, here);
+    chains->rest -= chains->rest > 0;
+}
+
+bool chains_busy(const struct chains *chains)
+{
+    return chains != NULL && chains->busy > 0;
+}
+
+static unsigned start_hash(uintptr_t start)
+{
+    return (unsigned)((start >> GRANULE_SHIFT) * UINT64_C(0x9e3779b97f4a7c15) >>
+                      (64 - CHAINS_SHIFT - 1));
+}
+
+bool chains_reach(struct scan *scan, uintptr_t start)
+{
+    struct chains *chains = scan->chains;
+    unsigned at = start_hash(start);
+    for (; chains->starts[at] != 0; at = (at + 1) % STARTS) {
+        struct chain *chain = &chains->chains[chains->starts[at]];
+        if (chain->start != start)
+            continue;
+        if (!chain->reached && chain->walked && chain->end != 0)
+            scan_wait_for(scan, (uintptr_t)&chain->end, (uintptr_t)(&chain->end + 1));
+        chains->busy += !chain->reached && !chain->walked;
+        chain->reached = true;
+        return true;
+    }
+    return false;
+}
+
+/* Walks over one more block of a chain, or begins another chain; false: there is none. */
+static bool settle_step(struct scan *scan, unsigned number, uint32_t *first)
+{
+    struct chains *chains = scan->chains;
+    uint32_t *mine = &chains->walkers[number].chain;
+    uintptr_t at = chains->walkers[number].at, next;
+    struct chain *chain = &chains->chains[*mine];
+    if (*mine == 0 || chain->length == 0) {
+        do
+            chain = &chains->chains[ *mine = *first < chains->count ? (*first)++ : 0];
+        while (*mine != 0 && chain->reached && !scan->any_doubted);
+        chains->walkers[number].at = chain->start;
+        return *mine != 0;
+    }
+    /* Where threads run that could not be stopped, the chain may not be what it was. */
+    if (!is_link(at)) {
+        chain->length = 0;
+        return true;
+    }
+    unsigned state = state_at(scan, at);
+    if (!chain->reached && state == GUESSED)
+        state_set_at(scan, at, UNSEEN);
+    if (chain->reached && state == POSSIBLE)
+        state_set_at(scan, at, REACHED);
+    chain->length--;
+    if (!block_next(scan, at, block_bytes(at), &next) || next == 0)
+        chain->length = 0;
+    else
+        block_expect(scan, chains->walkers[number].at = next);
+    return true;
+}
+
+void chains_settle(struct scan *scan)
+{
+    uint32_t first = 1;
+    for (unsigned i = 0; i < WALKERS; i++)
+        scan->chains->walkers[i].chain = 0;
+    for (bool more = true; more;) {
+        more = false;
+        for (unsigned i = 0; i < WALKERS; i++)
+            more |= settle_step(scan, i, &first);
+    }
+    scan->chains->count = 1;
+}
+
+static uint64_t random_next(struct chains *chains)
+{
+    chains->random ^= chains->random << 13;
+    chains->random ^= chains->random >> 7;
+    chains->random ^= chains->random << 17;
+    return chains->random;
+}
+
+/* A block of that kind in the span that was not seen yet, or 0. */
+static uintptr_t unseen_in(const struct scan *scan, const struct span *span, unsigned kind,
+                           uint64_t random)
+{
+    if (span->state != SPAN_BLOCKS || span->mark != kind || span->blocks == 0)
+        return 0;
+    unsigned class = mark_class(kind), index = (unsigned)(random % span->blocks);
+    for (unsigned i = 0; i < BLOCKS_TRIED && index < span->blocks; i++, index++) {
+        uintptr_t start = (uintptr_t)span_block(span, index, class);
+        if (state_at(scan, start) == UNSEEN && block_is_live(start))
+            return start;
+    }
+    return 0;
+}
+
+static void walker_begin(struct scan *scan, unsigned number, uintptr_t here)
+{
+    struct chains *chains = scan->chains;
+    unsigned kind = window.kinds[unit_of((const void *)here)];
+    uintptr_t start = 0;
+    if (chains->count == CHAINS_MAX || kind == MARK_LARGE ||
+        class_size(mark_class(kind)) > BLOCK_LARGEST)
+        return;
+    for (unsigned i = 0; start == 0 && i < SPANS_TRIED; i++) {
+        uint64_t random = random_next(chains);
+        uint32_t id = (uint32_t)((random >> 32) % span_count());
+        start = id == 0 ? 0 : unseen_in(scan, span_at(id), kind, random & UINT32_MAX);
+    }
+    if (start == 0) {
+        chains->rest = REST;
+        return;
+    }
+    uint32_t chain = chains->count++;
+    chains->chains[chain] = (struct chain){.start = start};
+    unsigned at = start_hash(start);
+    while (chains->starts[at] != 0)
+        at = (at + 1) % STARTS;
+    chains->starts[at] = chain;
+    chains->walkers[number].chain = chain;
+    chains->walkers[number].at = start;
+    walker_step(scan, number);
+}
+
+/* Cost: the block's line, the line of its sign and that of its state, all asked for a round before.
+ */
+static void walker_step(struct scan *scan, unsigned number)
+{
+    struct chains *chains = scan->chains;
+    struct chain *chain = &chains->chains[chains->walkers[number].chain];
+    uintptr_t at = chains->walkers[number].at, next;
+    if (!is_link(at) || state_at(scan, at) != UNSEEN ||
+        !block_next(scan, at, block_bytes(at), &next)) {
+        walker_end(scan, number, at);
+        return;
+    }
+    state_set_at(scan, at, GUESSED);
+    chain->length++;
+    chains->walkers[number].at = next;
+    if (next == 0 || chain->length == UINT32_MAX)
+        walker_end(scan, number, next);
+    else
+        block_expect(scan, next);
+}
+
+/* The chain is followed no further; `word` leads on, or is 0. */
+static void walker_end(struct scan *scan, unsigned number, uintptr_t word)
+{
+    struct chains *chains = scan->chains;
+    struct chain *chain = &chains->chains[chains->walkers[number].chain];
+    chain->end = word;
+    chain->walked = true;
+    chains->walkers[number].chain = 0;
+    if (!chain->reached)
+        return;
+    chains->busy--;
+    if (word != 0)
+        scan_wait_for(scan, (uintptr_t)&chain->end, (uintptr_t)(&chain->end + 1));
+}
+
+/* Whether a live block begins there that is small enough for a chain. */
+static bool is_link(uintptr_t at)
+{
+    const void *p = (const void *)at;
+    unsigned kind = window.kinds[unit_of(p)];
+    uint8_t sign = *live_in(window.live[kind], p);
+    return at % GRANULE == 0 && kind != MARK_LARGE &&
+           (sign == live_sign(p) || live_is_cold(sign, p)) && block_bytes(at) <= BLOCK_LARGEST;
+}
+
+/* Of a small block. */
+static size_t block_bytes(uintptr_t at)
+{
+    return class_size(mark_class(window.kinds[unit_of((const void *)at)]));
+}
+
+/* The only word of the block that is in the window, or 0. False if there are several. */
+static bool block_next(const struct scan *scan, uintptr_t start, size_t size, uintptr_t *next)
+{
+    *next = 0;
+    for (const uintptr_t *at = (const uintptr_t *)start; at < (const uintptr_t *)(start + size);
+         at++) {
+        uintptr_t word = *at & scan->untagged;
+        if (likely(word - window.base >= scan->window_bytes))
+            continue;
+        if (*next != 0)
+            return false;
+        *next = word;
+    }
+    return true;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tool/profile/capture/recorder.h: what can be seen of a recorder file's damage, and whether a
+ * capture is of the same process. `memoir recover` asks before it removes a file.
+ */
+#include <string.h>
+
+#include "tool/profile/capture/capture_records.h"
+#include "tool/profile/capture/recorder_sheets.h"
+
+static const char *sheets_damage(const struct recorder_sheets *sheets);
+static const char *sites_damage(const struct recorder_sheets *sheets);
+static void process_note(void *context, const struct capture_process *process);
+
+/* What a capture says of its beginning. Another process may have the same number, as each first one
+ * in a container has: its capture began after the last sign of life of this one. One clock begins
+ * anew with the machine, the other may be set while it runs. */
+enum { STEP_MS = 10000 }; /* by at most this */
+struct began {
+    uint64_t pid, time_ms, wall_ns;
+};
+
+const char *recorder_damage(const char *bytes, size_t size)
+{
+    static _Thread_local struct recorder_sheets sheets;
+    struct recorder_log_record record;
+    uint64_t at = 0;
+    const char *reason;
+    if (!recorder_sheets_open(&sheets, bytes, size, &reason) ||
+        (reason = sheets_damage(&sheets)) != NULL)
+        return reason;
+    while (recorder_log_next(&sheets, &at, &record)) {
+    }
+    return at < sheets.head.log_length ? "its list of mappings is damaged" : NULL;
+}
+
+/* What is wrong with the parts that its directory names, or NULL. */
+static const char *sheets_damage(const struct recorder_sheets *sheets)
+{
+    for (uint32_t sheet = 1; sheet < RECORDER_SHEETS; sheet++) {
+        uint32_t entry;
+        memcpy(&entry, sheets->bytes + RECORDER_DIRECTORY + sheet * sizeof entry, sizeof entry);
+        uint32_t kind = entry & 0xff, at = entry >> 8;
+        if (kind == SHEET_NONE)
+            continue;
+        if (kind >= SHEET_KINDS || at >= SHEETS_OF_KIND)
+            return "its directory makes no sense";
+        if ((size_t)(sheet + 1) * RECORDER_SHEET > sheets->size)
+            return "it is cut off";
+        if (sheets->places[kind][at] != sheet)
+            return "its directory has a part twice";
+    }
+    return sites_damage(sheets);
+}
+
+/* A site is there if its stack is, unless the file was full. */
+static const char *sites_damage(const struct recorder_sheets *sheets)
+{
+    struct recorder_site site;
+    uint32_t rows = recorder_rows(sheets, SHEET_SITES), used = 0;
+    for (uint32_t number = 0; number < rows; number++) {
+        if (!recorder_row(sheets, SHEET_SITES, number, &site) || site.key == 0)
+            continue;
+        used++;
+        if ((uint32_t)site.key > recorder_rows(sheets, SHEET_NODES) &&
+            (sheets->head.state & RECORDER_FULL) == 0)
+            return "its sites make no sense";
+    }
+    return rows > 0 && used == 0 ? "the part with its sites is empty" : NULL;
+}
+
+enum recorder_fit recorder_fit(const char *bytes, size_t size, const char *old, size_t old_size)
+{
+    static const struct capture_calls calls = {.process = process_note};
+    struct began began = {0};
+    struct capture_error wrong;
+    struct recorder_about about;
+    const char *reason;
+    if (!recorder_describe(bytes, size, &about, &reason) ||
+        capture_read(old, old_size, &calls, &began, &wrong) == CAPTURE_REFUSED ||
+        began.pid != about.pid)
+        return RECORDER_OTHER;
+    uint64_t lived_ms = about.last_ms > about.start_ms ? about.last_ms - about.start_ms : 0;
+    return began.time_ms <= about.start_ms + lived_ms &&
+                   began.wall_ns / 1000000 <= about.start_wall_ns / 1000000 + lived_ms + STEP_MS
+               ? RECORDER_CONTINUES
+               : RECORDER_PAST;
+}
+
+static void process_note(void *context, const struct capture_process *process)
+{
+    *(struct began *)context =
+        (struct began){.pid = process->pid, process->time_ms, process->wall_ns};
+}
