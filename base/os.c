@@ -564,6 +564,12 @@ bool os_signal_queue(pid_t tid, int number, uintptr_t value)
     return arch_syscall(SYS_rt_tgsigqueueinfo, os_pid(), tid, number, (long)&info, 0, 0) == 0;
 }
 
+bool os_is_filtered(void)
+{
+    enum { GET_SECCOMP = 21 };
+    return call3(SYS_prctl, GET_SECCOMP, 0, 0) != 0;
+}
+
 bool os_secure(void)
 {
     return getauxval(AT_SECURE) != 0;

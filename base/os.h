@@ -248,6 +248,8 @@ bool os_signal_queue(pid_t tid, int number, uintptr_t value);
 void os_signal_process(int number);
 void os_signal_thread(int number);
 
+/* Whether a seccomp filter is there, of which nothing is known. */
+bool os_is_filtered(void);
 /* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
 bool os_secure(void);
 /* Ends the process at once: no handler, no destructor. */

@@ -17,7 +17,6 @@
 #include "base/confine.h"
 #include "base/os.h"
 #include "base/os_call.h"
-#include "base/os_timer.h"
 
 /* Values of the kernel's interface that older headers lack. */
 enum {

@@ -65,12 +65,6 @@ uint64_t os_tick_ns(void)
     return (uint64_t)tick.tv_nsec;
 }
 
-bool os_is_filtered(void)
-{
-    enum { GET_SECCOMP = 21 };
-    return call3(SYS_prctl, GET_SECCOMP, 0, 0) != 0;
-}
-
 /* The first version of the kernel's struct perf_event_attr. */
 struct event_wish {
     uint32_t type, size;

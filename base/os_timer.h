@@ -46,8 +46,6 @@ uint64_t os_tick_ns(void);
 enum os_event { OS_EVENT_ALL, OS_EVENT_USER /* rings in user mode only */ };
 void *os_event_make(pid_t tid, int signal, uint64_t period_ns, enum os_event kind, bool *denied);
 void os_event_remove(void *event);
-/* Whether a seccomp filter is there, of which nothing is known. */
-bool os_is_filtered(void);
 
 /* CPU time of the process, or of the calling thread, in nanoseconds. */
 struct os_usage {
