@@ -138,7 +138,7 @@ ssize_t os_read(int fd, void *buffer, size_t size);
 bool os_again(ssize_t got, unsigned *tries);
 /* Reads at an offset; the file's own position does not change. */
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
-/* The memory of this process, by the kernel: an address that is not mapped is an error and no fault.
+/* The memory of this process, by the kernel: an address that is not mapped is an error, no fault.
  * A process that gave up root may not open its own memory, but may read it by another call. -1:
  * neither. The reading process opens it: a forked child's is another. */
 int os_memory_open(void);

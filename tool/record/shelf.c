@@ -283,8 +283,8 @@ size_t shelf_collect(const struct shelf_about *about)
     return done;
 }
 
-/* Whether the process went on as another program (exec), which has a recorder file of its own. Where
- * that one has ended in order, only its capture is left. */
+/* Whether the process went on as another program (exec), which has a recorder file of its own.
+ * Where that one has ended in order, only its capture is left. */
 static bool is_past(const struct state *states, size_t count, size_t which)
 {
     const struct recorder_about *about = &states[which].about;

@@ -332,7 +332,10 @@ static struct capture_sum sum_least(struct capture_sum a, const struct capture_s
 
 static double weight_of(const struct capture_row *row)
 {
-    double mean = (double)row->allocated.usable / (double)row->allocated.objects;
+    /* No block is smaller than a byte, whatever a damaged file says: a weight has its limit. */
+    double mean = row->allocated.usable > row->allocated.objects
+                      ? (double)row->allocated.usable / (double)row->allocated.objects
+                      : 1;
     double picked = row->rate > 0 ? -expm1(-mean / (double)row->rate) : 1;
     return picked > 0 ? 1 / picked : 1;
 }
