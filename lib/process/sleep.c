@@ -256,18 +256,23 @@ static bool is_length(const struct timespec *spec)
 EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
 {
     struct sleep sleep;
-    struct timespec rest;
+    struct timespec rest, unslept = {0, 0};
     if (!is_length(length))
         return NEXT(nanosleep)(length, remaining);
-    bool again = sleep_begin(&sleep, ns_of(length));
+    /* libc tells what is left of a sleep that was cut: the clock is read only then. */
+    bool again = sleep_begin(&sleep, ns_of(length) == 0 ? 0 : UINT64_MAX);
+    if (unlikely(again))
+        sleep.until_ns = os_now_ns() + ns_of(length);
     int result = again ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask)
-                       : NEXT(nanosleep)(length, remaining);
+                       : NEXT(nanosleep)(length, &unslept);
     while (sleep_again(&sleep, cut(result))) {
+        if (!again)
+            sleep.until_ns = os_now_ns() + ns_of(&unslept);
         again = true;
         result = NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask);
     }
-    if (again && result < 0 && remaining != NULL)
-        *remaining = spec_of(left_ns(&sleep));
+    if (cut(result) && remaining != NULL)
+        *remaining = again ? spec_of(left_ns(&sleep)) : unslept;
     interrupt_wait_end(&sleep.wait);
     return result;
 }
