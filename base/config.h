@@ -34,6 +34,7 @@ enum {
     CONFIG_PATH_SIZE = 256,
     CONFIG_PAIR_MAX = 512,    /* bytes of one key:value; a longer pair is a warning */
     CONFIG_WARNINGS_MAX = 8,  /* then one line that says there are more */
+    CONFIG_TEXT_MAX = 4096,   /* bytes of all options as `config_print` writes them */
     CONFIG_FILE_MAX = 1 << 20 /* bytes read of a file of options */
 };
 

@@ -60,7 +60,7 @@ static void start_sampler(void)
 /* Prints every option with the value that counts. */
 static void show_options(void)
 {
-    char buffer[2048];
+    char buffer[CONFIG_TEXT_MAX];
     struct print text;
     print_start(&text, buffer, sizeof buffer);
     print_format(&text, "memoir %s\n", MEMOIR_VERSION);

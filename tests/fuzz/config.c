@@ -48,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct config options;
     struct config again;
-    char text[1024];
-    char again_text[1024];
+    char text[CONFIG_TEXT_MAX];
+    char again_text[CONFIG_TEXT_MAX];
     struct print print;
     struct print again_print;
 
