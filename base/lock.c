@@ -13,11 +13,14 @@
 enum {
     WAITED = 1u << 31,
     SPINS = 200,
-    PATIENCE_MS = 20,       /* first sleep of a waiter; each further one is twice as long. */
+    PATIENCE_MS = 320,      /* first sleep of a waiter; each further one is twice as long. With a
+                               shorter one, thousands of waiters wake each other for nothing. */
     PATIENCE_MOST_MS = 640, /* after a sleep this long the waiter asks whether the owner exists */
+    CROWD = 4,              /* threads that wait: more than programs with few threads have */
 };
 
 __thread uint64_t lock_held;
+__thread bool lock_slept;
 void (*lock_repair)(struct lock *lock);
 bool (*lock_memory_copied)(void);
 static __thread uint32_t self_id;
@@ -28,6 +31,7 @@ static BULK struct contended {
     uint64_t spins, waits, wait_ns, wait_ns_max;
     uint32_t threads, threads_max;
 } contended[LOCK_CONTENDED_MAX];
+static bool any_contended; /* some of these are in use */
 static BULK struct lock *known[LOCK_KNOWN_MAX];
 static uint32_t known_count;
 
@@ -67,8 +71,10 @@ static struct contended *contended_at(const struct lock *lock, bool make)
         const struct lock *found = load_acquire(&place->lock);
         if (found == NULL && make &&
             __atomic_compare_exchange_n(&place->lock, &found, lock, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
+                                        __ATOMIC_ACQUIRE)) {
+            store_relaxed(&any_contended, true);
             return place;
+        }
         if (found == lock)
             return place;
         if (found == NULL)
@@ -138,6 +144,7 @@ static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns)
         uint64_t from_ms = os_now_ms();
         if (*slept_ns == 0)
             *slept_ns = os_now_ns();
+        lock_slept = true;
         os_wait(&lock->word, seen | WAITED, patience);
         bool long_enough = os_now_ms() - from_ms >= PATIENCE_MOST_MS;
         patience = patience < PATIENCE_MOST_MS ? patience * 2 : 2 * PATIENCE_MOST_MS;
@@ -189,6 +196,24 @@ void lock_take(struct lock *lock)
     counted(lock, self);
 }
 
+/* Whether so many threads wait that the owner is most likely not running. */
+static bool is_crowded(const struct lock *lock)
+{
+    const struct contended *place =
+        load_relaxed(&lock->word) & WAITED ? contended_at(lock, false) : NULL;
+    return place != NULL && load_relaxed(&place->threads) >= CROWD;
+}
+
+bool lock_take_uncrowded(struct lock *lock)
+{
+    if (likely(lock_try(lock)))
+        return true;
+    if (is_crowded(lock))
+        return false;
+    lock_take(lock);
+    return true;
+}
+
 bool lock_try(struct lock *lock)
 {
     uint32_t free = 0, self = lock_self();
@@ -223,8 +248,9 @@ void lock_forget_self(uint32_t *parent_id)
 
 void lock_forget_waiting(void)
 {
-    for (unsigned i = 0; i < LOCK_CONTENDED_MAX; i++)
-        store_relaxed(&contended[i].threads, 0);
+    for (unsigned i = 0; any_contended && i < LOCK_CONTENDED_MAX; i++)
+        if (contended[i].lock != NULL)
+            store_relaxed(&contended[i].threads, 0);
 }
 
 bool lock_break(struct lock *lock, uint32_t owner)

@@ -50,6 +50,8 @@ struct lock {
  *      | where the stack stood at the first of them, in 8 bytes: 48 bits | flags: 2 | ranks: 14 |
  */
 extern HIDDEN __thread uint64_t lock_held;
+/* The calling thread had to sleep for a lock, ever. */
+extern HIDDEN __thread bool lock_slept;
 
 enum {
     LOCK_RANKS = (1 << 14) - 1, /* a bit a rank */
@@ -90,6 +92,9 @@ INLINE void lock_leave(enum lock_rank rank)
 void lock_take(struct lock *lock);
 /* Takes the lock if it is free. */
 bool lock_try(struct lock *lock);
+/* Takes it, unless several threads wait for it already: with more threads than processors, its
+ * owner may not run for long, and each thread that waits costs two context switches. */
+bool lock_take_uncrowded(struct lock *lock);
 void lock_give(struct lock *lock);
 /* The calling thread's id, from memory where possible. */
 uint32_t lock_self(void);
@@ -98,7 +103,7 @@ bool lock_is_own(const struct lock *lock);
 
 /* What happened to a lock so far. Waiting threads are noted for the first LOCK_CONTENDED_MAX locks
  * that any thread had to wait for. */
-enum { LOCK_CONTENDED_MAX = 64, LOCK_KNOWN_MAX = 32 };
+enum { LOCK_CONTENDED_MAX = 512, LOCK_KNOWN_MAX = 32 };
 struct lock_counts {
     uint64_t ops, turns;
     uint64_t spins, waits; /* taken after some spinning; after a sleep */

@@ -330,10 +330,28 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned lis
     return got;
 }
 
+/* A list to take from, locked: that of the pool, or, where threads queue up for it, of another pool
+ * of the same node. */
+static struct central *enter(unsigned *pool, unsigned list)
+{
+    struct central *own = central_of(pool, list);
+    if (likely(lock_take_uncrowded(&own->lock)))
+        return own;
+    for (unsigned i = load_relaxed(&pages_nodes), next = i; next < POOL_MAX; next += i) {
+        unsigned other = (*pool + next) % POOL_MAX;
+        struct central *central = central_of(&other, list);
+        if (central != own && lock_take_uncrowded(&central->lock)) {
+            *pool = other;
+            return central;
+        }
+    }
+    lock_take(&own->lock);
+    return own;
+}
+
 unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wanted)
 {
-    struct central *central = central_of(&pool, list);
-    lock_take(&central->lock);
+    struct central *central = enter(&pool, list);
     unsigned got = take_locked(central, pool, list, slots, wanted);
     add_relaxed(&central->fills, 1);
     lock_give(&central->lock);
@@ -342,9 +360,8 @@ unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wante
 
 void *central_take_one(unsigned pool, unsigned list)
 {
-    struct central *central = central_of(&pool, list);
+    struct central *central = enter(&pool, list);
     void *block = NULL;
-    lock_take(&central->lock);
     unsigned got = take_locked(central, pool, list, &block, 1);
     add_relaxed(&central->direct, got);
     lock_give(&central->lock);

@@ -19,7 +19,8 @@
 
 enum {
     HURRY_EVERY = 8,        /* cold visits, or a millisecond, between two looks at what is free */
-    PARKED_MAX = 8,         /* heaps of ended threads kept as they are, */
+    PARKED_MIN = 8,         /* heaps of ended threads kept as they are, */
+    PARKED_SHARE = 8,       /* or one in this many of all heaps if that is more, */
     PARKED_BYTES = 8 << 10, /* with at most this many bytes in a bin */
     SPREAD_FROM = 128,      /* heaps of live threads; beyond, new threads use all pools */
     SIDES_YOUNG = 4,        /* of threads without a heap: a span for each would be too many */
@@ -64,22 +65,27 @@ static void retire(struct heap *heap);
 static void adopt_one(void)
 {
     static struct heap *cursor;
-    struct heap *dead = NULL;
     if (load_relaxed(&made) < ADOPT_FROM)
         return;
+    struct heap *heap = load_relaxed(&cursor);
+    heap = heap == NULL ? heap_first() : heap->all; /* two threads may look at the same one */
+    store_relaxed(&cursor, heap);
+    uint32_t tid = heap == NULL ? 0 : load_relaxed(&heap->tid);
+    /* The kernel is asked without the lock: thousands of threads may need it. */
+    if (heap == NULL || !load_acquire(&heap->alive) || heap->inherited ||
+        !os_thread_gone((pid_t)tid))
+        return;
     lock_take(&heap_lock);
-    cursor = cursor == NULL ? heap_first() : cursor->all;
-    if (cursor != NULL && cursor->alive && !cursor->inherited &&
-        os_thread_gone((pid_t)cursor->tid)) {
-        dead = cursor;
-        dead->alive = false; /* ours now */
+    bool dead = heap->alive && !heap->inherited && heap->tid == tid;
+    if (dead) {
+        store_release(&heap->alive, false); /* ours now */
         store_relaxed(&pages_threads, pages_threads - 1);
     }
     lock_give(&heap_lock);
-    if (dead == NULL)
+    if (!dead)
         return;
-    heap_salvage(dead);
-    retire(dead);
+    heap_salvage(heap);
+    retire(heap);
 }
 
 /* With thousands of threads on a few CPUs, the owner of a lock is often not running. All threads
@@ -210,7 +216,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     if (heap == NULL && (heap = heap_fresh(colour, pool)) == NULL)
         return NULL;
     pages_side = heap->side;
-    heap->tid = lock_self();
+    store_relaxed(&heap->tid, lock_self());
     heap->now = &heap_now;
     heap->cache_off = false;
     heap->looked_ms = heap->came_ms = heap->part_ms = (uint32_t)os_now_ms();
@@ -373,7 +379,9 @@ static void retire(struct heap *heap)
 void heap_end(struct heap *heap)
 {
     bool park = heap->cache_bytes <= config.cache;
-    park &= __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < PARKED_MAX;
+    int most = (int)(load_relaxed(&made) / PARKED_SHARE);
+    most = most > PARKED_MIN ? most : PARKED_MIN;
+    park &= __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < most;
     if (!park)
         __atomic_fetch_sub(&parked_count, 1, __ATOMIC_RELAXED);
     bins_trim(heap, park ? PARKED_BYTES : 0);

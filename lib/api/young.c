@@ -18,9 +18,12 @@ __thread struct young young;
 static uint32_t threads;
 static bool left_threads;
 
-/* With many threads, most do little, and a heap costs memory in each. */
+/* With many threads, most do little, and a heap costs memory in each. A thread that had to sleep
+ * for a lock needs fewer of them with a heap. */
 static uint32_t calls_most(void)
 {
+    if (lock_slept)
+        return CALLS_MIN;
     uint32_t calls = CALLS + heap_threads() / 4;
     return calls < CALLS_MAX ? calls : CALLS_MAX;
 }
