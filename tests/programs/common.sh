@@ -24,11 +24,18 @@ done
 : "${MEMOIR_TOOL:=$root/build/memoir}" "${CC:=cc}" "${CXX:=c++}"
 place=$(mktemp -d) || exit 2
 running='' # processes that end with the script
-trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
+trap 'for p in $running; do kill "$p" 2>/dev/null; done; forget; rm -rf "$place"' EXIT
 trap 'exit 2' INT TERM
 unset MEMOIR
 mode=${MEMOIR_TEST_OPTIONS-} # what the campaign wants MEMOIR to be wherever the library is in
 failures=0
+
+# Recorder files of programs that the test let die while they were to write something to $place.
+forget() {
+    for kept in /dev/shm/memoir-*-end-*; do
+        ! grep -qF "$place" "$kept" 2>/dev/null || rm -f "$kept"
+    done
+}
 
 fail() {
     echo "$*"
