@@ -40,9 +40,9 @@ static bool folder_stat(const char *path, long flags, struct stat *found)
     int fd = os_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (int)flags, 0);
     if (fd < 0)
         return false;
-    bool right = call3(SYS_fstat, fd, (long)found, 0) == 0;
+    bool ok = call3(SYS_fstat, fd, (long)found, 0) == 0;
     os_close(fd);
-    return right;
+    return ok;
 }
 
 bool os_private_folder(const char *path, uint32_t owner)

@@ -99,10 +99,10 @@ static struct binding bindings[BINDINGS] = {
     [DLSYM] = {"dlsym", (void *)own_dlsym, NULL, NULL},
 };
 
-/* The way back. */
+/* `bindings` with ours and libc's exchanged: they point references back to libc. */
 static struct binding undoings[BINDINGS];
 
-/* What tries for a lock. */
+/* libc's functions that take a lock only if it is free. */
 static struct {
     int (*mutex)(pthread_mutex_t *mutex);
     int (*read)(pthread_rwlock_t *rwlock);
@@ -111,9 +111,9 @@ static struct {
 } try;
 
 static bool prepared;   /* libc's functions are known */
-static bool redirected; /* references, at least those of the objects of the start */
-static bool left_over;  /* some may have stayed redirected after the stop */
-static uint64_t loads;  /* deepbind_loads() when references were redirected last; 0: not all are */
+static bool redirected; /* references lead here: at least those of the objects of the start */
+static bool left_over;  /* after the stop: references of later objects may still lead here */
+static uint64_t loads;  /* deepbind_loads() at the last redirection; 0: objects are missing */
 
 /* libc's function behind one of ours, by its type. */
 #define LIBCS(which, ours) ((__typeof__(&(ours)))load_relaxed(&bindings[which].libcs))
@@ -206,14 +206,14 @@ static bool list_is_readable(void)
     return lock_held == 0 && !young_left_threads();
 }
 
-/* Whether the loader must not be asked, for the calling thread is none of libc's. */
+/* Whether the calling thread is the helper, which libc does not know: it must not ask the loader. */
 static bool is_helper(void)
 {
     uintptr_t start, end;
     return os_thread_room(&start, &end);
 }
 
-/* Also those that libc's thrd_create makes, which does not come by here. */
+/* Threads of thrd_create count, too, although it does not call pthread_create. */
 static bool has_threads(void)
 {
     return &__libc_single_threaded != NULL && !load_relaxed(&__libc_single_threaded);
@@ -242,7 +242,7 @@ int locks_start(void)
         redirected = true;
     } else if (has_threads()) {
         return EAGAIN;
-    } /* else its first call of pthread_create comes by */
+    } /* else the first call of pthread_create redirects: locks_prepare */
     waits_start();
     return 0;
 }
@@ -280,7 +280,7 @@ void locks_prepare(void)
     locks_loaded();
 }
 
-/* By a jump: dlsym looks at its caller. */
+/* Compiled to a jump: dlsym looks at its caller, which must stay the program. */
 static void *own_dlsym(void *handle, const char *name)
 {
     locks_loaded();
@@ -304,7 +304,7 @@ static NOINLINE struct wait wait_begin(enum wait_kind kind, int holder, const st
     return wait;
 }
 
-/* Counted if there was a wait: not if libc refused it. */
+/* Counts the wait, unless libc refused it without waiting. */
 static NOINLINE int wait_end(const struct wait *wait, int error)
 {
     bool waited = error == 0 || error == ETIMEDOUT || error == EOWNERDEAD;
@@ -313,7 +313,7 @@ static NOINLINE int wait_end(const struct wait *wait, int error)
     return error;
 }
 
-/* What libc judges before it looks at the lock. */
+/* Arguments that libc checks before it looks at the lock. */
 static bool is_time(const struct timespec *until)
 {
     return until != NULL && until->tv_nsec >= 0 && until->tv_nsec < NS;
@@ -324,8 +324,8 @@ static bool is_clock(clockid_t clock)
     return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
 }
 
-/* The thread that has the lock, by its kernel's number; 0: not known. That of a lock which several
- * processes share may be a thread of another one. */
+/* The kernel's id of the thread that has the lock; 0: not known. Of a lock shared between processes
+ * it is not asked for: the holder may be in another process. */
 #ifdef __GLIBC__
 enum { SHARED_BIT = 128 };
 static int mutex_holder(const pthread_mutex_t *mutex)
@@ -385,7 +385,7 @@ static int own_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
     return wait_end(&wait, LIBCS(MUTEX_CLOCKLOCK, own_mutex_clocklock)(mutex, clock, until));
 }
 
-/* Their results are an enum: thrd_timedout is no wait that ended in a lock, but a wait. */
+/* C11's functions return an enum. A wait that timed out is counted, too. */
 static int mtx_end(const struct wait *wait, int result)
 {
     wait_end(wait, result == thrd_success ? 0 : result == thrd_timedout ? ETIMEDOUT : EINVAL);

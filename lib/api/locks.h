@@ -7,14 +7,16 @@
 #ifndef API_LOCKS_H
 #define API_LOCKS_H
 
-/* 0, or ENOSYS: a static program, or a C library whose loader does not allow it; or EAGAIN: in such
- * a thread as follows, if the program has threads and none is from pthread_create. Not from under
- * malloc. In a thread that libc does not know of (the helper of lib/process/attach.c), references
- * of libraries that the program opened follow at the next `locks_loaded`. */
+/* Returns 0, or ENOSYS: a static program, or a C library whose loader does not allow it. Not to be
+ * called under malloc.
+ *
+ * The helper of lib/process/attach.c may call it, too, although libc does not know that thread:
+ * references of libraries that the program opened then follow at the next `locks_loaded`. There it
+ * returns EAGAIN if the program has threads and none of them is from pthread_create. */
 int locks_start(void);
 void locks_stop(void);
-/* In a thread of the program, where the loader may be asked: something was loaded, perhaps, and its
- * references are redirected, too. Cheap if nothing was. */
+/* In a thread of the program, where the loader may be asked: redirects the references of objects
+ * that were loaded since. Cheap if there are none. */
 void locks_loaded(void);
 /* The program starts a thread: finds libc's functions, for the helper, and does what `locks_loaded`
  * does. Absent where thread_start.c is alone. */

@@ -13,13 +13,13 @@
 #include "base/os_thread.h"
 #include "lib/cpu/cpu.h"
 
-/* a holds stack, kind and task, b the holder, link the row before it of the same task. */
+/* entry.a: stack, kind and task; entry.b: the holder; entry.link: the previous row of the task. */
 struct row {
     struct table_entry entry;
     uint64_t count, ns;
 };
 
-enum { KIND_AT = 32, TASK_AT = 36, KIND_BITS = 15 };
+enum { KIND_AT = 32, TASK_AT = 36, KIND_MASK = 15 };
 enum { OWNER = 1u << 31 }; /* walks of this observer are apart from those of CPU samples */
 
 uint32_t waits_running;
@@ -27,7 +27,7 @@ uint32_t waits_running;
 static BULK uint32_t slabs[TABLE_SLABS];
 static struct table rows = {
     .entry_bytes = sizeof(struct row), .slab_shift = 7, .count = 1, .slabs = slabs};
-static struct waits_about sums; /* its counts only */
+static struct waits_about sums; /* only its counts are used */
 static uint64_t first_ms, on_ns, on_since_ns;
 
 static void about_copy(void);
@@ -41,7 +41,7 @@ void waits_start(void)
         return;
     stacks_reserve();
     table_reserve(&rows, config.heap_memory);
-    row_of(WAIT_MUTEX, STACK_OTHER, TASK_NONE, TASK_NONE); /* the last resort */
+    row_of(WAIT_MUTEX, STACK_OTHER, TASK_NONE, TASK_NONE); /* where no other row can be made */
     first_ms = first_ms == 0 ? os_now_ms() : first_ms;
     on_since_ns = os_now_ns();
     store_release(&waits_running, 1);
@@ -64,7 +64,7 @@ static void add(uint64_t *where, uint64_t value)
 
 static enum wait_kind kind_of(const struct row *row)
 {
-    return (enum wait_kind)(row->entry.a >> KIND_AT & KIND_BITS);
+    return (enum wait_kind)(row->entry.a >> KIND_AT & KIND_MASK);
 }
 
 static uint32_t task_of(const struct row *row)
@@ -238,7 +238,7 @@ void waits_fold(uint32_t number)
     store_relaxed(&task->waits, 0);
 }
 
-/* A wait that ends meanwhile may stay. */
+/* A wait that ends during this call may stay counted. */
 void waits_reset(void)
 {
     for (uint32_t id = 1; id < table_count(&rows); id++) {

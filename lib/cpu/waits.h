@@ -45,20 +45,20 @@ struct waits_about {
     bool runs;
     uint64_t first_ms;  /* of the first start; 0: there was none */
     uint64_t on_ns;     /* for how long it was on */
-    uint64_t waits, ns; /* for mutexes and rwlocks, */
+    uint64_t waits, ns; /* for mutexes and rwlocks */
     uint64_t condition_waits, condition_ns;
     uint64_t lost;      /* waits without a row */
     uint64_t stackless; /* waits whose stack could not be remembered */
 };
 void waits_about(struct waits_about *about);
 
-/* Whether something is counted for a thread, or for others that waited for it. */
+/* Whether a row names the thread: as the one that waits, or as the holder. */
 bool waits_has(const struct task *task);
-/* What is counted for an ended thread goes to TASK_NONE. */
+/* The thread has ended: its counts move to the rows of TASK_NONE. */
 void waits_fold(uint32_t number);
-/* All of it into a recorder file that was made just now. */
+/* Copies all rows into a recorder file that was made just now. */
 void waits_copy(void);
-/* In a forked child: what the parent counted is forgotten. */
+/* In a forked child: forgets what the parent counted. */
 void waits_forked(void);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* See lib/heap/growth.h. A ring of entries, each written by the one thread that saw the window
- * grow. A reader skips an entry that changes under its hands. */
+ * grow. A reader skips an entry that changes while it is read. */
 #include "lib/heap/growth.h"
 
 #include "base/compiler.h"
 #include "lib/watch/watch.h"
 
 size_t growth_seen;
-static uint64_t noted; /* bytes of the window, beyond the first ones */
-static uint32_t next;  /* entry, in the order of time; the ring has its remainder */
+static uint64_t noted; /* bytes of the window beyond GROWTH_FIRST that entries stand for */
+static uint32_t next;  /* number of the next entry; its place in the ring is the remainder */
 static BULK struct growth ring[GROWTH_MAX];
 static uint64_t older_bytes;
 

@@ -5,7 +5,7 @@
 #include "base/arch.h"
 #include "lib/alloc/alloc.h"
 
-enum { BORN_BITS = 48, WEIGHT_ONE = 1024 };
+enum { WEIGHT_ONE = 1024 };
 
 static unsigned size_number(size_t size);
 static struct scan_age *age_of(struct scan_ages *ages, uint32_t site, bool add);
@@ -18,9 +18,8 @@ void ages_begin(struct scan_ages *ages)
 
 uint64_t ages_ticks(const struct record *record, uint64_t now)
 {
-    uint64_t born = (uint64_t)record->born_high << 32 | record->born_low;
-    uint64_t ticks = (now - born) & (((uint64_t)1 << BORN_BITS) - 1);
-    /* The counter starts anew now and then: what seems to come later was born just now. */
+    uint64_t ticks = (now - block_born(record)) & (((uint64_t)1 << BORN_BITS) - 1);
+    /* The counter wraps around: a block that seems to come from the future was born just now. */
     return ticks >> (BORN_BITS - 1) != 0 ? 0 : ticks;
 }
 
@@ -38,11 +37,9 @@ void ages_first(struct scan_ages *ages, const struct found *block, const struct 
     age->blocks++;
 }
 
-void ages_second(struct scan_ages *ages, const struct found *block, const struct record *record,
-                 bool written)
+void ages_second(struct scan_ages *ages, const struct record *record, bool written)
 {
     struct scan_age *age = age_of(ages, record->site, false);
-    (void)block;
     if (age == NULL)
         return;
     uint64_t quarter = age->oldest / SCAN_QUARTERS + 1, ticks = ages_ticks(record, ages->now);

@@ -18,8 +18,7 @@ void ages_begin(struct scan_ages *ages);
 /* A reachable block; `record` may be NULL. In the first pass, */
 void ages_first(struct scan_ages *ages, const struct found *block, const struct record *record);
 /* and in the second. `written`: the program wrote to it, or that is not known. */
-void ages_second(struct scan_ages *ages, const struct found *block, const struct record *record,
-                 bool written);
+void ages_second(struct scan_ages *ages, const struct record *record, bool written);
 /* Ticks since a record was made. */
 uint64_t ages_ticks(const struct record *record, uint64_t now);
 /* How many blocks of its size a recorded block of the site stands for, in parts of 1024. */

@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 
-enum { BORN_BITS = 48, BITS_IN_WORD = 64 }; /* of the tick counter, in a record */
+enum { BITS_IN_WORD = 64 };
 
 struct blocks_base {
     uint64_t ticks; /* of the moment */
@@ -58,6 +58,11 @@ const struct record *block_record(uintptr_t start)
     return record != NULL && record->site != 0 ? record : NULL;
 }
 
+uint64_t block_born(const struct record *record)
+{
+    return (uint64_t)record->born_high << 32 | record->born_low;
+}
+
 bool block_at(uintptr_t address, struct found *block)
 {
     const struct span *span = window_has((const void *)address) ? span_find((void *)address) : NULL;
@@ -106,9 +111,10 @@ bool blocks_is_old(const struct blocks_base *base, const struct found *block,
         return false;
     if (record == NULL)
         return true;
-    uint64_t born = (uint64_t)record->born_high << 32 | record->born_low;
-    /* The counter starts anew now and then; nothing is older than half a round. */
-    return ((base->ticks - born) & (((uint64_t)1 << BORN_BITS) - 1)) >> (BORN_BITS - 1) == 0;
+    /* The counter wraps around; nothing is older than half of its range. */
+    return ((base->ticks - block_born(record)) & (((uint64_t)1 << BORN_BITS) - 1)) >>
+               (BORN_BITS - 1) ==
+           0;
 }
 
 static void visit_large(const struct span *span, blocks_visitor *visit, void *context)

@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "lib/alloc/alloc.h"
+#include "lib/leak/blocks.h"
 #include "lib/watch/watch.h"
 
 enum { OF_BLOCK = 0, OF_RANGE = 1, OF_OTHER = 2 }; /* of ranges, all odd numbers */
@@ -121,7 +122,7 @@ static void identity(const void *block, uint32_t *site, uint64_t *born)
     if (record == NULL)
         return;
     *site = record->site;
-    *born = (uint64_t)record->born_high << 32 | record->born_low;
+    *born = block_born(record);
 }
 
 static bool is_block(const void *block)

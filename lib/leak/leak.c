@@ -16,10 +16,10 @@
 enum {
     STACK_SIZE = 256 << 10,
     CONSTANTS_MAX = 4096, /* parts of memory that may hold vtables: two a loaded object */
-    LOOK_MS = 20,         /* how often a copy that has not said that it is done is looked at */
-    READERS_MS = 1000,    /* for readers of the last scan: writing it takes milliseconds */
-    PATIENCE_MS = 300000, /* for a copy: at 100 MiB a second, 30 GiB */
-    STAND_MS = 30000,     /* for threads, where no copy can be made: at 1 GiB a second, 30 GiB */
+    LOOK_MS = 20,         /* between two looks at whether a copy has died */
+    READERS_MS = 1000,    /* wait for readers of the last scan: they take milliseconds */
+    PATIENCE_MS = 300000, /* wait for a copy: at 100 MiB a second, 30 GiB */
+    STAND_MS = 30000,     /* threads stand still, without a copy: at 1 GiB a second, 30 GiB */
 };
 
 /* What the copy shares with the process. */
@@ -33,11 +33,11 @@ static struct leak_request request_now;
 static struct stop stop_now;
 static struct apart apart_now;
 static struct written written_now;
-static int priority; /* of the thread that makes the scan, but for while threads stand still */
-static BULK struct touched touched_before; /* of the process that a copy is made of */
-static struct shared *shared_now;          /* of the scan that is being made, */
-static struct shared *shared_last;         /* and of the last one */
-static pid_t busy; /* the process that a thread makes a scan of; another one's: left by fork */
+static int priority; /* of the scanning thread, before and after it hurries (os_thread_hurry) */
+static BULK struct touched touched_before; /* asks the kernel about the process, not its copy */
+static struct shared *shared_now;          /* of the scan that is running */
+static struct shared *shared_last;         /* of the last one that succeeded */
+static pid_t busy; /* the process that is being scanned, or 0; a parent's id was left by fork */
 static uint32_t readers; /* of shared_last */
 static enum leak_failure failure;
 
@@ -66,7 +66,8 @@ const struct leak_scan *leak_find(const struct leak_request *request)
         old = shared;
     for (unsigned i = 0; i < READERS_MS && load_acquire(&readers) > 0; i++)
         os_wait(&readers, load_relaxed(&readers), 1);
-    if (old != NULL && load_acquire(&readers) == 0) /* else it is never given back */
+    if (old != NULL &&
+        load_acquire(&readers) == 0) /* else a reader is stuck, and the memory stays */
         os_unmap(old, sizeof *old);
     bool good = shared != NULL && shared == shared_last;
     if (good)

@@ -65,7 +65,7 @@ static void class_find(struct scan_looks *looks, uintptr_t table, int memory)
     size_t length = 0;
     while (got > 0 && length < (size_t)got && name[length] > ' ' && name[length] < 127)
         length++;
-    /* One that is longer, or has other bytes in it, is not told. */
+    /* A name that is longer, or has other bytes in it, is left out. */
     if (got <= 0 || length == (size_t)got || name[length] != '\0')
         length = 0;
     memset(name + length, 0, SCAN_CLASS_MAX - length);

@@ -41,7 +41,7 @@ struct scan_row {
     uint32_t number;           /* in the list of rows that are used */
 };
 
-/* One that is not reachable. */
+/* A block that is not reachable. */
 struct scan_lost {
     uintptr_t start;
     size_t requested;
@@ -67,7 +67,8 @@ struct scan_ages {
 };
 
 enum { SCAN_LOST_MAX = 1 << 16 }; /* listed one by one */
-enum { SCAN_ROWS = 1 << 14 };     /* rows of a result; the last one takes what finds no room */
+/* Rows of a result; the last one takes what finds no room. */
+enum { SCAN_ROWS_SHIFT = 14, SCAN_ROWS = 1 << SCAN_ROWS_SHIFT };
 
 struct scan_result {
     struct scan_sum reachable, possible, indirect, definite;

@@ -504,7 +504,7 @@ static void visit_age(void *context, const struct found *block)
     if (state == POSSIBLE)
         state_set(scan, block, REACHED); /* it is counted */
     if (record != NULL)
-        ages_second(&scan->result->ages, block, record,
+        ages_second(&scan->result->ages, record,
                     block->other != 0 || scan->rules.written == NULL ||
                         written_to(scan->rules.written, block->start, block->size));
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/leak/stop.h. Threads that begin others meanwhile are why the list is read until it shows
- * no new one: a thread that stands still begins none.
+ * See lib/leak/stop.h. A thread may start another one before it is stopped, so the list of threads
+ * is read until it shows no new one: a thread that stands still starts none.
  *
- * Of thousands of threads that are ready to run, each has its turn, and ours is one of them: to
- * signal them all would take it minutes. So each thread that stands still signals the next ones
+ * Where thousands of threads are ready to run, ours gets the processor as rarely as each of them:
+ * signalling all of them itself would take minutes. So each stopped thread signals the next ones
  * before it waits, and wakes the next ones when it goes on.
  */
 #include "lib/leak/stop.h"
@@ -25,12 +25,12 @@ enum {
     PLACES_SHIFT = 17, /* threads; 40 MB of address space, touched as far as needed */
     PLACES_MAX = 1 << PLACES_SHIFT,
     TIDS_SHIFT = PLACES_SHIFT + 1, /* of the hash table of their ids */
-    ROUNDS_MAX = 100, /* readings of the list: a program may begin threads without end */
-    /* Without a further answer: a thread that runs answers in microseconds, but on a busy machine
-     * it may have to wait for its turn. Those that sleep and do not answer are not waited for. */
+    ROUNDS_MAX = 100, /* readings of the list: a program may start threads without end */
+    /* The wait for the next answer. A running thread answers in microseconds, but on a busy machine
+     * it may have to wait for a processor. Threads that sleep and do not answer are not waited for. */
     ANSWER_MS = 1000,
-    NEXT = 2,          /* threads that each signals, and wakes */
-    KEEP = 64,         /* threads that our own signals before it says that it is still there */
+    NEXT = 2,          /* threads that each stopped thread signals, and later wakes */
+    KEEP = 64,         /* threads that ours signals between two calls of keep_standing */
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
     SILENT_MAX = 64,   /* threads that are looked at each millisecond: do they sleep? */
 };
@@ -46,16 +46,16 @@ struct place {
 
 static struct place *places;
 static pid_t *tids;           /* of them, by hash; while threads are interrupted */
-static unsigned places_count; /* to be signalled, */
-static unsigned signalled;    /* and that a thread has signalled, or is about to */
+static unsigned places_count; /* threads to be signalled */
+static unsigned signalled;    /* those of them that a thread has signalled, or is about to */
 static int signal_now;
 static uint32_t scans;     /* a late answer is one to an earlier scan */
 static uint32_t answering; /* threads in the part of the handler that uses the places */
-static pid_t scanned;      /* the process they belong to; another one's: left by fork */
+static pid_t scanned;      /* the process that they belong to; a parent's id was left by fork */
 static uint32_t answers;
 static uint32_t answers_wanted;    /* our thread is woken when there are that many */
-static uint32_t stopping;          /* the scan that threads in the handler wait for, or 0, */
-static uint64_t stopping_until_ms; /* and until then */
+static uint32_t stopping;          /* the scan that threads in the handler wait for, or 0 */
+static uint64_t stopping_until_ms; /* how long they wait at most */
 
 static bool late_ones_leave(void);
 static int signal_choose(void);
@@ -146,7 +146,8 @@ static bool late_ones_leave(void)
     return true;
 }
 
-/* One that programs without a handler for it ignore; 0: the program has handlers for all. */
+/* A signal that the kernel ignores where the program has no handler for it; 0: it has handlers for
+ * all of them. */
 static int signal_choose(void)
 {
     if (interrupt_open(ATTACH_SIGNAL))
@@ -154,7 +155,7 @@ static int signal_choose(void)
     return interrupt_open(SIGWINCH) ? SIGWINCH : 0;
 }
 
-/* False if it was there before. */
+/* False if the thread is in the table already. */
 static bool tid_add(pid_t tid)
 {
     uint32_t at = (uint32_t)tid * 0x9e3779b1u >> (32 - TIDS_SHIFT);
@@ -165,8 +166,8 @@ static bool tid_add(pid_t tid)
     return true;
 }
 
-/* Our thread is still there. False: threads have gone on because it was not, or all of this takes
- * too long. */
+/* Tells the stopped threads that ours is still at work. False: it was too slow, and they have gone
+ * on, or all of this takes too long. */
 static bool keep_standing(const struct stop *stop)
 {
     if (!stop_holds() || os_now_ms() - stop->since_ms > STOP_ALL_MS)
@@ -268,7 +269,7 @@ static bool all_silent_sleep(void)
     return true;
 }
 
-/* False: they do not stand still. */
+/* False: the threads do not stand still. */
 static bool wait_for_answers(const struct stop *stop)
 {
     uint64_t last_ms = os_now_ms();
@@ -284,7 +285,7 @@ static bool wait_for_answers(const struct stop *stop)
     return true;
 }
 
-/* In any thread, at any moment, with all signals blocked. */
+/* Signal handler, in any thread, at any moment, with all signals blocked. */
 static void on_stop(const void *info, void *context)
 {
     uint32_t value = (uint32_t)(uintptr_t)((const siginfo_t *)info)->si_value.sival_ptr;
