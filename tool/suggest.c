@@ -10,7 +10,6 @@
 #include "tool/terminal/terminal.h"
 
 static bool function_nearest(const struct profile *profile, const char *word, char *name);
-static bool is_nearer(const char *word, const char *name, size_t length, size_t *best);
 
 bool suggest_refuse(const struct request *request, const char *text, struct error *error)
 {
@@ -41,21 +40,12 @@ static bool function_nearest(const struct profile *profile, const char *word, ch
         for (size_t k = 0; k + 2 < length; k++)
             if (whole[k] == ':' && whole[k + 1] == ':')
                 last = whole + k + 2;
-        if (is_nearer(word, whole, length, &best) ||
-            is_nearer(word, last, length - (size_t)(last - whole), &best))
+        if (suggest_is_nearer(word, whole, length, &best) ||
+            suggest_is_nearer(word, last, length - (size_t)(last - whole), &best))
             snprintf(name, SUGGEST_ROOM, "%.*s", (int)length, whole);
     }
     terminal_clean(name, strlen(name));
     return name[0] != '\0';
-}
-
-static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
-{
-    size_t distance = nearest_distance(word, strlen(word), name, length);
-    if (length == 0 || distance >= *best)
-        return false;
-    *best = distance;
-    return true;
 }
 
 void suggest_nothing(const struct request *request)

@@ -10,7 +10,7 @@ bool verb_guard(const struct arguments *arguments, struct error *error)
     bool as_json = arguments_value(arguments, FLAG_JSON);
     char **paths = arguments->operands;
     glob_t found = {0};
-    bool right = true;
+    bool ok = true;
     if (!paths[0]) {
         if (glob("memoir-guard-*.json", 0, NULL, &found) != 0) {
             error_set(error, ERROR_INPUT, "no report is named, and there is none in this folder");
@@ -18,8 +18,8 @@ bool verb_guard(const struct arguments *arguments, struct error *error)
         }
         paths = found.gl_pathv;
     }
-    for (; right && *paths; paths++)
-        right = guard_report_print(*paths, stdout, as_json, error);
+    for (; ok && *paths; paths++)
+        ok = guard_report_print(*paths, stdout, as_json, error);
     globfree(&found);
-    return right;
+    return ok;
 }

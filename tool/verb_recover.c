@@ -39,7 +39,7 @@ bool recover_run(const struct arguments *arguments, struct error *error)
     const char *path = arguments->operands[0];
     struct shelf_about *list = NULL, one;
     struct stat found;
-    bool right = true;
+    bool ok = true;
     if (recovery.as_json) {
         json_start(&recovery.json, stdout, true);
         json_object(&recovery.json, NULL);
@@ -49,28 +49,28 @@ bool recover_run(const struct arguments *arguments, struct error *error)
     char *end = NULL;
     long pid = path ? strtol(path, &end, 10) : 0;
     if (path && stat(path, &found) != 0 && pid > 0 && pid <= INT_MAX && !*end) {
-        right = kept_recover(&recovery, (pid_t)pid, error);
+        ok = kept_recover(&recovery, (pid_t)pid, error);
     } else if (path && stat(path, &found) != 0) {
-        right = error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
+        ok = error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
     } else if (path && !S_ISDIR(found.st_mode)) {
-        right = file_recover(&recovery, path, error);
+        ok = file_recover(&recovery, path, error);
     } else if (path) {
-        right = folder_find(&one, path, error) && shelf_recover(&recovery, &one, true, error);
+        ok = folder_find(&one, path, error) && shelf_recover(&recovery, &one, true, error);
     } else {
         size_t count = shelf_list(&list);
         for (size_t i = 0; i < count; i++)
-            right = shelf_recover(&recovery, &list[i], false, error) && right;
-        right = kept_recover(&recovery, 0, error) && right;
+            ok = shelf_recover(&recovery, &list[i], false, error) && ok;
+        ok = kept_recover(&recovery, 0, error) && ok;
     }
     free(list);
     if (recovery.as_json) {
         json_end(&recovery.json);
         json_end(&recovery.json);
         putchar('\n');
-    } else if (right && recovery.recovered + recovery.running == 0) {
+    } else if (ok && recovery.recovered + recovery.running == 0) {
         terminal_warn("no recording waits to be finished");
     }
-    return right;
+    return ok;
 }
 
 static void done_put(struct recovery *recovery, const char *path, const char *command, pid_t pid)
@@ -136,7 +136,7 @@ static bool kept_recover(struct recovery *recovery, pid_t pid, struct error *err
 {
     char(*paths)[PATH_MAX];
     size_t count = shelf_kept(&paths, pid);
-    bool right = true;
+    bool ok = true;
     if (count > 1 && arguments_value(recovery->arguments, FLAG_OUTPUT)) {
         error_set(error, ERROR_USAGE, "%zu recordings, and one FILE for them", count);
         error_hint(error, "memoir recover %s -o FILE   takes one", paths[0]);
@@ -149,11 +149,11 @@ static bool kept_recover(struct recovery *recovery, pid_t pid, struct error *err
             continue;
         if (pid == 0)
             terminal_warn("%s", one.text);
-        right = pid == 0; /* of many, one whose folder is gone is no failure */
+        ok = pid == 0; /* of many, one whose folder is gone is no failure */
     }
     free(paths);
     if (pid == 0 || count > 0)
-        return right;
+        return ok;
     error_set(error, ERROR_INPUT, "process %d has left nothing to recover", pid);
     return error_hint(error, "memoir recover   finishes all; memoir recover FILE one of recorder");
 }

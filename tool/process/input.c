@@ -169,21 +169,21 @@ static bool run_read(struct profile *profile, struct reading *reading, struct er
     struct profile *moments = calloc(left + 1, sizeof *moments);
     if (!moments)
         return error_memory(error);
-    bool right = true, one = true;
+    bool ok = true, one = true;
     moments[0] = *profile;
     profile_start(profile);
-    while (reading->at < reading->count && right && one) {
+    while (reading->at < reading->count && ok && one) {
         profile_start(&moments[used]);
-        right = next_read(reading, &moments[used], error);
-        one = !right || series_of_one(&moments[0], &moments[used]);
+        ok = next_read(reading, &moments[used], error);
+        one = !ok || series_of_one(&moments[0], &moments[used]);
         if (one)
             used++;
         else
             put_back(reading, &moments[used]);
     }
-    if (right && !series_make(profile, moments, used))
-        right = error_memory(error);
-    if (right && used > 1)
+    if (ok && !series_make(profile, moments, used))
+        ok = error_memory(error);
+    if (ok && used > 1)
         profile_warn(profile,
                      "%zu dumps of one process, %ld: showing the last; the others are its "
                      "history",
@@ -191,7 +191,7 @@ static bool run_read(struct profile *profile, struct reading *reading, struct er
     for (size_t i = 0; i < used; i++)
         profile_free(&moments[i]);
     free(moments);
-    return right;
+    return ok;
 }
 
 /* Into an empty profile. */

@@ -340,6 +340,8 @@ unsigned profile_type(struct profile *profile, const char *name, const char *uni
 void profile_reserve(struct profile *profile, size_t samples);
 /* The row; the caller fills `values` in. Columns for all types there are by then. */
 size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_set);
+/* Each object of the sample stands for `weight` objects, in all columns. */
+void profile_sample_weigh(struct profile *profile, size_t sample, float weight);
 /* After samples were added: the optional columns, zeroed. False when memory is out. */
 bool profile_want_weights(struct profile *profile);
 bool profile_want_scales(struct profile *profile);

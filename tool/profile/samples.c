@@ -180,6 +180,15 @@ size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_se
     return samples->count++;
 }
 
+void profile_sample_weigh(struct profile *profile, size_t sample, float weight)
+{
+    struct profile_samples *samples = &profile->samples;
+    if (samples->weights)
+        samples->weights[sample] = weight;
+    if (samples->scales)
+        samples->scales[sample] = (struct profile_scale){weight, weight, 0, 0};
+}
+
 bool profile_sums_fit(const struct profile *profile)
 {
     const uint64_t max = INT64_MAX / 4;

@@ -30,7 +30,7 @@ bool guard_report_print(const char *path, FILE *out, bool as_json, struct error 
     bool report =
         done && profile.comments.count > 0 && strcmp(profile.format, "memoir guard report") == 0;
     if (done && !report) {
-        error_set(error, ERROR_INPUT, "%s is no report about a guarded block but: %s", path,
+        error_set(error, ERROR_INPUT, "%s is not a guard report (format: %s)", path,
                   profile.format);
         done = error_hint(error, "memoir report %s", path);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/record/record.h. A recording goes through three hands: run makes its folder, the library
- * fills it, and run, or recover after it, keeps one file of it and says what was found. A file is
- * copied to its place before its folder goes, so that a kill at any point leaves one of the two.
+ * See tool/record/record.h. A recording has three stages: `memoir run` makes its folder, the library
+ * fills it, and run, or `memoir recover` later, keeps one file of it and prints what was found. The
+ * file is moved to its place before the folder is removed: a kill at any point leaves one of them.
  */
 #include "tool/record/record.h"
 
@@ -91,7 +91,7 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     return true;
 }
 
-/* The words with spaces between, on one line. */
+/* The words, joined by spaces, on one line. */
 static void command_join(char *text, size_t size, char **words)
 {
     size_t length = 0;
@@ -117,8 +117,8 @@ static enum place place_of(const struct record *record)
                                                                                : PLACE_OTHER;
 }
 
-/* Beside the file to be, so that it only needs another name in the end; or else here, or where
- * temporary files go. */
+/* Beside the file that --output names, so that a rename is enough in the end; without --output here,
+ * or where temporary files go. */
 static bool folder_make(struct record *record, struct error *error)
 {
     char here[PATH_MAX];
@@ -239,7 +239,7 @@ static void all_print(const struct record *record, const struct child *child,
             end_print(stderr, status);
         fputc('\n', stderr);
     }
-    /* What the kernel says is of the largest of all processes, whichever that was. */
+    /* The kernel's peak RSS is that of the largest process, whichever that was. */
     summary_print(summary, record->rows, child->time_ms, alone ? child->rss_peak_bytes : 0,
                   record->suppressions);
 }
@@ -279,7 +279,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         terminal_warn("no dump in the format %s was made", record->about.format);
     if (path[0] && !record->silent)
         file_print(record, path, others);
-    if (there && !path[0]) { /* all that is known is in the folder */
+    if (there && !path[0]) { /* nothing else has the recording */
         terminal_warn("the recording stays in %s", record->about.folder);
         record->about.folder[0] = '\0';
     }
@@ -317,7 +317,7 @@ static void reports_print(const struct record *record)
 
 void record_drop(struct record *record)
 {
-    if (record->lock > STDERR_FILENO) /* a descriptor to see the folders by, if there are few */
+    if (record->lock > STDERR_FILENO) /* closed first: opendir below needs a descriptor */
         close(record->lock);
     record->lock = -1;
     shelf_drop(record->about.path);
@@ -462,7 +462,7 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
     return found;
 }
 
-/* The bytes of one file into another that is there. */
+/* Copies the bytes of a file into one that exists. */
 static bool file_copy(const char *from, const char *to)
 {
     char bytes[65536];
@@ -479,7 +479,7 @@ static bool file_copy(const char *from, const char *to)
     return ok;
 }
 
-/* Moves the file to its place: as --output says, else below a name of ours beside the folder. */
+/* Moves the file to where --output says, else beside the folder under a name of ours. */
 static void file_keep(const struct record *record, const struct child *child,
                       const struct summary *summary, const char *name, char *path, size_t size)
 {
@@ -500,13 +500,14 @@ static void file_keep(const struct record *record, const struct child *child,
         snprintf(path, size, "%s", record->about.wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
-    terminal_warn("%s can't be made: %s", path, strerror(errno));
+    terminal_warn("can't write %s: %s", path, strerror(errno));
     record_name(program, summary, from, beside, suffix, path, size);
     if (rename(from, path) != 0)
         path[0] = '\0';
 }
 
-/* Of a program that starts others, all recordings, if there is a folder for them. How many. */
+/* Keeps the recordings of other processes that the program started, if --output is a folder. Returns
+ * how many. */
 static size_t others_keep(const struct record *record)
 {
     size_t count = 0;

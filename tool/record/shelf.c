@@ -114,7 +114,7 @@ bool shelf_load(struct shelf_about *about, const char *path)
     return about->folder[0] == '/';
 }
 
-/* A file of this user: what another one wrote must not say where root puts files. */
+/* Opens a file of this user only: another user's must not say where root writes files. */
 static int own_open(const char *path)
 {
     struct stat found;
@@ -208,14 +208,14 @@ static bool state_read(struct state *state, const char *path, const char **reaso
     int fd = own_open(path);
     char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
     int failure = errno;
-    bool right = bytes && recorder_describe(bytes, size, &state->about, reason);
-    state->alive = right && state_is_alive(fd, &state->about);
-    state->damage = right && !state->alive ? recorder_damage(bytes, size) : NULL;
+    bool ok = bytes && recorder_describe(bytes, size, &state->about, reason);
+    state->alive = ok && state_is_alive(fd, &state->about);
+    state->damage = ok && !state->alive ? recorder_damage(bytes, size) : NULL;
     if (fd >= 0)
         close(fd);
     free(bytes);
     errno = failure;
-    return right;
+    return ok;
 }
 
 static char *bytes_read(int fd, size_t *size)
@@ -232,8 +232,8 @@ static char *bytes_read(int fd, size_t *size)
     return bytes;
 }
 
-/* Its writer lives: it holds a lock; or, where the program has closed all descriptors, the process
- * with its number is as old. */
+/* Its writer lives: it holds a lock; or, if the program has closed all descriptors, the process with
+ * its id has the same start time. */
 static bool state_is_alive(int fd, const struct recorder_about *about)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -264,7 +264,7 @@ size_t shelf_collect(const struct shelf_about *about)
             bool written = capture_write(&states[i], ours ? capture : to, &error);
             done += written;
             if (!written || states[i].damage != NULL) {
-                /* the shelf goes, its file must not */
+                /* the shelf is removed; this file of it must stay */
                 snprintf(to, sizeof to, "%s-%u", about->path, states[i].about.pid);
                 bool kept = rename(states[i].path, to) == 0;
                 if (kept && written)
@@ -283,8 +283,8 @@ size_t shelf_collect(const struct shelf_about *about)
     return done;
 }
 
-/* Whether the process went on as another program (exec), which has a recorder file of its own.
- * Where that one has ended in order, only its capture is left. */
+/* Whether the process went on as another program (exec), which has a recorder file of its own. If
+ * that program ended normally, only its capture is left. */
 static bool is_past(const struct state *states, size_t count, size_t which)
 {
     const struct recorder_about *about = &states[which].about;
@@ -312,20 +312,20 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     char *capture =
         bytes ? recorder_capture(bytes, size, goes_on ? old : NULL, old_size, &made, &reason)
               : NULL;
-    bool right = capture != NULL;
+    bool ok = capture != NULL;
     char last[PATH_MAX];
-    if (right)
+    if (ok)
         shelf_told(bytes, size, &state->about, last);
-    if (!right)
+    if (!ok)
         error_set(error, ERROR_INPUT, "%s: %s", state->path, reason ? reason : strerror(errno));
-    else if ((right = output_start(&output, to, error))) {
-        right = fwrite(capture, 1, made, output.file) == made;
-        right = output_end(&output, right, error) && right;
+    else if ((ok = output_start(&output, to, error))) {
+        ok = fwrite(capture, 1, made, output.file) == made;
+        ok = output_end(&output, ok, error) && ok;
     }
     free(capture);
     free(old);
     free(bytes);
-    return right;
+    return ok;
 }
 
 static char *file_read(const char *path, size_t *size)
@@ -343,7 +343,7 @@ bool shelf_look(const char *path, pid_t *pid, struct error *error)
     return state_take(&state, path, pid, error);
 }
 
-/* The state of one that can be finished. */
+/* Reads the state of a recorder file whose process has ended. */
 static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error)
 {
     const char *reason;
@@ -382,7 +382,7 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
     return true;
 }
 
-/* Of the file by the name of the capture that the process wrote. */
+/* How the file under the name of the process's own capture fits to its recorder file. */
 static enum recorder_fit capture_fit(const struct state *state, bool *empty)
 {
     size_t size = 0, old_size = 0;
@@ -404,9 +404,9 @@ static bool kept_write(const struct state *state, char to[PATH_MAX], struct erro
     if (!bytes)
         return error_set(error, ERROR_INPUT, "%s: %s", state->path, strerror(errno));
     bool due = !state->about.ended && state->about.ready;
-    bool right = shelf_told(bytes, size, &state->about, to) && (to[0] != '\0' || !due);
+    bool ok = shelf_told(bytes, size, &state->about, to) && (to[0] != '\0' || !due);
     free(bytes);
-    if (!right) {
+    if (!ok) {
         error_set(error, ERROR_INPUT, "%s: the profile of process %u can't be written", state->path,
                   state->about.pid);
         return error_hint(error, "memoir recover %u -o FILE   keeps it as a recording",
@@ -457,7 +457,8 @@ void shelf_drop(const char *path)
     if (listing)
         closedir(listing);
     snprintf(about, sizeof about, "%s/%s", path, about_name);
-    if (path[0] && !listing) /* no descriptor is left: what a run that did not start has made */
+    if (path[0] &&
+        !listing) /* opendir had no descriptor: of a run that did not start, this file is all there is */
         unlink(about);
     if (path[0])
         rmdir(path);

@@ -74,18 +74,18 @@ static bool dump_write(const struct dump *dump)
     struct error error = {0};
     struct output output;
     const char *reason = NULL;
-    bool right = output_start(&output, dump->path, &error);
-    if (right) {
-        right = contents_put(dump, output.file, &reason);
-        if (!right && reason)
+    bool ok = output_start(&output, dump->path, &error);
+    if (ok) {
+        ok = contents_put(dump, output.file, &reason);
+        if (!ok && reason)
             error_set(&error, ERROR_INPUT, "%s: %s", dump->path, reason);
-        right = output_end(&output, right, &error) && right;
+        ok = output_end(&output, ok, &error) && ok;
     }
-    if (!right)
+    if (!ok)
         terminal_warn("%s", error.text);
     else if (!terminal_is_quiet())
         output_say(&output, dump->path);
-    return right;
+    return ok;
 }
 
 static bool contents_put(const struct dump *dump, FILE *file, const char **reason)
@@ -101,9 +101,9 @@ static bool capture_put(const struct dump *dump, FILE *file, const char **reason
 {
     size_t made;
     char *capture = recorder_capture(dump->bytes, dump->size, NULL, 0, &made, reason);
-    bool right = capture && fwrite(capture, 1, made, file) == made;
+    bool ok = capture && fwrite(capture, 1, made, file) == made;
     free(capture);
-    return right;
+    return ok;
 }
 
 static bool pprof_put(const struct dump *dump, FILE *file, const char **reason)
@@ -114,14 +114,14 @@ static bool pprof_put(const struct dump *dump, FILE *file, const char **reason)
     struct write_options options = {0};
     *reason = "memory is out";
     profile_start(&profile);
-    bool right = reader_recorder.read(&input, &profile, &wrong) && !profile.failed;
-    if (right) {
+    bool ok = reader_recorder.read(&input, &profile, &wrong) && !profile.failed;
+    if (ok) {
         int type = profile_type_named(&profile, TYPE_INUSE_SPACE);
         options.type = type < 0 ? 0 : (unsigned)type;
-        right = writer_pprof.write(&profile, &options, file);
+        ok = writer_pprof.write(&profile, &options, file);
     }
     profile_free(&profile);
-    return right;
+    return ok;
 }
 
 /* ---- names ---- */
@@ -147,8 +147,8 @@ static void name_memoir(struct dump *dump, uint64_t live)
              endings[dump->told->format]);
 }
 
-/* The number behind `start` in the names of a folder; the largest, -1: there is none. With `any`
- * there may be other words between them. */
+/* The largest number behind `prefix` and `start` in the file names of the prefix's folder, or -1. With
+ * `any`, the number follows that text, and other text may stand before it. */
 static long number_after(const char *prefix, const char *start, const char *any)
 {
     const char *slash = strrchr(prefix, '/');

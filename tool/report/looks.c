@@ -61,7 +61,7 @@ static uint32_t frame_of(const struct view *view, size_t sample)
     return stack.count > 0 ? stack.frames[0] : NONE;
 }
 
-/* Where the block that points to one of the sample comes from. */
+/* The site of a block that points to a block of the sample. */
 static void from_find(struct looks_row *row, const struct view *view, size_t sample)
 {
     const struct profile_look *all = view->profile->looks.items;

@@ -10,8 +10,6 @@
 #include "base/nearest.h"
 #include "tool/terminal/screen.h"
 
-static bool is_nearer(const char *word, const char *name, size_t length, size_t *best);
-
 bool suggest_file_nearest(const char *word, char name[SUGGEST_ROOM])
 {
     const char *slash = strrchr(word, '/'), *file = slash ? slash + 1 : word;
@@ -24,7 +22,8 @@ bool suggest_file_nearest(const char *word, char name[SUGGEST_ROOM])
     snprintf(folder, sizeof folder, "%.*s", folder_length, word);
     DIR *listing = opendir(slash ? folder : ".");
     for (struct dirent *entry; listing && (entry = readdir(listing)) != NULL;)
-        if (entry->d_name[0] != '.' && is_nearer(file, entry->d_name, strlen(entry->d_name), &best))
+        if (entry->d_name[0] != '.' &&
+            suggest_is_nearer(file, entry->d_name, strlen(entry->d_name), &best))
             snprintf(name, SUGGEST_ROOM, "%s%.*s", folder, NAME_MAX, entry->d_name);
     if (listing)
         closedir(listing);
@@ -32,7 +31,7 @@ bool suggest_file_nearest(const char *word, char name[SUGGEST_ROOM])
     return name[0] != '\0';
 }
 
-static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
+bool suggest_is_nearer(const char *word, const char *name, size_t length, size_t *best)
 {
     size_t distance = nearest_distance(word, strlen(word), name, length);
     if (length == 0 || distance >= *best)

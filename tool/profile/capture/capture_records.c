@@ -67,7 +67,7 @@ static void read_cpu_threads(struct reader *reader);
 static void read_cpu_rows(struct reader *reader);
 static void read_leaks(struct reader *reader);
 static void read_leak_rows(struct reader *reader);
-static void read_pins(struct reader *reader);
+static void read_part(struct reader *reader);
 static void read_mark(struct reader *reader);
 static void read_end(struct reader *reader);
 
@@ -88,12 +88,12 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_CPU] = read_cpu,
     [RECORD_CPU_THREADS] = read_cpu_threads,
     [RECORD_CPU_ROWS] = read_cpu_rows,
-    [RECORD_CPU_COURSES] = read_pins,
+    [RECORD_CPU_COURSES] = read_part,
     [RECORD_LEAKS] = read_leaks,
     [RECORD_LEAK_ROWS] = read_leak_rows,
-    [RECORD_LEAK_LOOKS... RECORD_LEAK_AGES] = read_pins,
-    [RECORD_PINS... RECORD_PIN_ROWS] = read_pins,
-    [RECORD_LOCKS... RECORD_LOCK_ROWS] = read_pins,
+    [RECORD_LEAK_LOOKS... RECORD_LEAK_AGES] = read_part,
+    [RECORD_PINS... RECORD_PIN_ROWS] = read_part,
+    [RECORD_LOCKS... RECORD_LOCK_ROWS] = read_part,
 };
 
 /* ---- the file ---- */
@@ -559,10 +559,10 @@ static void read_leak_rows(struct reader *reader)
     }
 }
 
-static void read_pins(struct reader *reader)
+static void read_part(struct reader *reader)
 {
     struct capture_part part = {reader->type, reader->at, reader->end, reader->nodes};
-    CALL(reader, pins, reader->context, &part);
+    CALL(reader, part, reader->context, &part);
 }
 
 static void read_mark(struct reader *reader)

@@ -188,9 +188,9 @@ struct capture_calls {
     void (*cpu_row)(void *context, const struct capture_cpu_row *row);
     void (*leaks)(void *context, const struct capture_leaks *leaks); /* before its rows */
     void (*leak)(void *context, const struct capture_leak *leak);
-    /* RECORD_PINS and its kin, RECORD_CPU_COURSES, RECORD_LEAK_LOOKS, RECORD_LEAK_AGES,
-     * RECORD_LOCKS, RECORD_LOCK_ROWS */
-    void (*pins)(void *context, const struct capture_part *part);
+    /* Records that this reader hands on whole: RECORD_CPU_COURSES, RECORD_LEAK_LOOKS,
+     * RECORD_LEAK_AGES, RECORD_LOCKS, RECORD_LOCK_ROWS, RECORD_PINS and its kin. */
+    void (*part)(void *context, const struct capture_part *part);
     void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);
     /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */

@@ -12,7 +12,7 @@
 
 #include "base/compiler.h"
 
-enum { VALUE_MOST_BITS = 59 /* so that sums of many cannot overflow */ };
+enum { VALUE_BITS = 59 }; /* of a value: sums of many samples must not overflow */
 
 /* Of a sample: its row in the snapshot that had one last. */
 struct kind {
@@ -91,7 +91,7 @@ static const unsigned columns[METRICS][3] = {
 
 static void add(int64_t *value, uint64_t more)
 {
-    const uint64_t max = UINT64_C(1) << VALUE_MOST_BITS;
+    const uint64_t max = UINT64_C(1) << VALUE_BITS;
     uint64_t sum = (uint64_t)*value + (more < max ? more : max);
     *value = (int64_t)(sum < max ? sum : max);
 }
@@ -254,11 +254,11 @@ static struct capture_sum seen_at(const struct profile_samples *samples, size_t 
 /* A capture of an older library: estimates. */
 static struct capture_sum estimate(struct capture_sum seen, double weight)
 {
-    const double max = (double)(INT64_C(1) << VALUE_MOST_BITS);
+    const double max = (double)(INT64_C(1) << VALUE_BITS);
     uint64_t *const fields[] = {&seen.objects, &seen.requested, &seen.usable};
     for (unsigned i = 0; i < COUNT_OF(fields) && weight > 1; i++) {
         double value = round((double)*fields[i] * weight);
-        *fields[i] = value < max ? (uint64_t)value : UINT64_C(1) << VALUE_MOST_BITS;
+        *fields[i] = value < max ? (uint64_t)value : UINT64_C(1) << VALUE_BITS;
     }
     return seen;
 }
@@ -381,10 +381,7 @@ static void rest_add(struct capture_samples *it, unsigned class)
     add_sum(samples, sample, ALLOCATED, &rest.allocated);
     add_sum(samples, sample, LIVE, &rest.live);
     add_sum(samples, sample, PEAK, &rest.peak);
-    if (samples->weights)
-        samples->weights[sample] = 1;
-    if (samples->scales)
-        samples->scales[sample] = (struct profile_scale){1, 1, 0, 0};
+    profile_sample_weigh(profile, sample, 1);
     if (live >= 1 && (samples->history || profile_want_history(profile)))
         samples->history[sample][it->column - 1] = (float)live;
 }

@@ -55,8 +55,6 @@ static void write_cpu_threads(struct writing *it, uint64_t last_ms);
 static void write_locks(struct writing *it, uint64_t last_ms);
 static bool cpu_row_read(const struct writing *it, uint32_t number, struct recorder_cpu_row *row);
 
-/* ---- an earlier part ---- */
-
 char *recorder_capture(const char *bytes, size_t size, const char *old, size_t old_size,
                        size_t *made, const char **reason)
 {
@@ -90,6 +88,8 @@ done:
     free(it);
     return capture;
 }
+
+/* ---- the capture that the process had begun ---- */
 
 static void write_old(struct writing *it, const char *old, size_t size)
 {
@@ -432,7 +432,7 @@ static void write_allocator(struct writing *it)
     end_record(it);
 }
 
-/* ---- the CPU profile ---- */
+/* ---- the snapshot of the last moment ---- */
 
 static void write_snapshot(struct writing *it)
 {
@@ -468,7 +468,9 @@ static void write_snapshot(struct writing *it)
     end_record(it);
 }
 
-/* What rows of CPU samples and of lock waits begin with: their stack and their thread. */
+/* ---- the CPU profile and waits for locks ---- */
+
+/* What rows of both begin with: their stack and their thread. */
 static void begin_row(struct writing *it, uint32_t type, uint64_t key)
 {
     uint64_t stack = (uint32_t)key - 1, thread = key >> 32;
@@ -477,6 +479,12 @@ static void begin_row(struct writing *it, uint32_t type, uint64_t key)
     put_change(it, it->last_stack, stack);
     it->last_stack = stack;
     put(it, thread == 0 || thread == UINT32_MAX ? 0 : thread + 1);
+}
+
+/* From its last start to the last sign of life; 0: it was off. */
+static uint64_t running_ns(uint64_t since_ms, uint64_t last_ms)
+{
+    return since_ms != 0 && last_ms > since_ms ? (last_ms - since_ms) * 1000000 : 0;
 }
 
 static void write_cpu(struct writing *it, uint64_t last_ms)
@@ -505,9 +513,7 @@ static void write_cpu(struct writing *it, uint64_t last_ms)
     put(it, cpu->clock);
     put_text(it, source, strlen(source));
     put(it, cpu->first_ms);
-    put(it, cpu->on_ns + (cpu->since_ms != 0 && last_ms > cpu->since_ms
-                              ? (last_ms - cpu->since_ms) * 1000000
-                              : 0));
+    put(it, cpu->on_ns + running_ns(cpu->since_ms, last_ms));
     put(it, samples);
     put(it, ns);
     put(it, cpu->lost);
@@ -530,9 +536,7 @@ static void write_locks(struct writing *it, uint64_t last_ms)
     begin_record(it, RECORD_LOCKS);
     put(it, locks->since_ms != 0 ? CPU_RUNNING : 0);
     put(it, locks->first_ms);
-    put(it, locks->on_ns + (locks->since_ms != 0 && last_ms > locks->since_ms
-                                ? (last_ms - locks->since_ms) * 1000000
-                                : 0));
+    put(it, locks->on_ns + running_ns(locks->since_ms, last_ms));
     put(it, locks->lost);
     put(it, locks->stackless);
     end_record(it);

@@ -44,11 +44,11 @@ static const char *sheets_damage(const struct recorder_sheets *sheets)
         if (kind == SHEET_NONE)
             continue;
         if (kind >= SHEET_KINDS || at >= SHEETS_OF_KIND)
-            return "its directory makes no sense";
+            return "its directory is damaged";
         if ((size_t)(sheet + 1) * RECORDER_SHEET > sheets->size)
             return "it is cut off";
         if (sheets->places[kind][at] != sheet)
-            return "its directory has a part twice";
+            return "its directory names a part twice";
     }
     return sites_damage(sheets);
 }
@@ -64,7 +64,7 @@ static const char *sites_damage(const struct recorder_sheets *sheets)
         used++;
         if ((uint32_t)site.key > recorder_rows(sheets, SHEET_NODES) &&
             (sheets->head.state & RECORDER_FULL) == 0)
-            return "its sites make no sense";
+            return "its sites are damaged";
     }
     return rows > 0 && used == 0 ? "the part with its sites is empty" : NULL;
 }

@@ -41,7 +41,7 @@ bool recorder_sheets_open(struct recorder_sheets *sheets, const char *bytes, siz
     if (sheets->head.version != RECORDER_VERSION)
         *reason = "a recorder file of another version of memoir";
     else if (sheets->head.sheet_bytes != RECORDER_SHEET)
-        *reason = "its head makes no sense";
+        *reason = "its head is damaged";
     else
         directory_read(sheets);
     head_mend(&sheets->head);

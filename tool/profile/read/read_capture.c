@@ -46,8 +46,17 @@ uint64_t capture_next(struct capture_part *part)
 int64_t capture_value(uint64_t number)
 {
     enum { BITS_MAX = 59 };
-    const uint64_t most = UINT64_C(1) << BITS_MAX;
-    return (int64_t)(number < most ? number : most);
+    const uint64_t max = UINT64_C(1) << BITS_MAX;
+    return (int64_t)(number < max ? number : max);
+}
+
+uint32_t capture_thread_name(struct profile *profile, const struct capture_text *own, uint32_t id)
+{
+    char name[16];
+    if (own->length > 0)
+        return profile_string(profile, own->bytes, own->length);
+    snprintf(name, sizeof name, "t%u", id);
+    return profile_string_of(profile, name);
 }
 
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms)

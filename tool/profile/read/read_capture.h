@@ -33,6 +33,9 @@ struct capture_allocator;
 void capture_memory(struct profile_memory *memory, const struct capture_allocator *allocator);
 /* A number of a capture as a value, bounded so that sums of many cannot overflow. */
 int64_t capture_value(uint64_t number);
+/* A string of the profile: the thread's own name, or "t" and its number. */
+struct capture_text;
+uint32_t capture_thread_name(struct profile *profile, const struct capture_text *own, uint32_t id);
 /* The next number of a record that its user takes apart; past its end, or if it is too large: 0,
  * and the rest is nothing. */
 struct capture_part;

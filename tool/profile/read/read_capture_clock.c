@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/profile/read/read_capture_clock.h. Rows and courses call a thread by a number of the
- * snapshot; what it is called is known when all records of the snapshot were read. A thread that
- * used CPU time and has hardly a sample blocks our signal, which the reader is told.
+ * See tool/profile/read/read_capture_clock.h. Rows and courses name a thread by its number in the
+ * snapshot; the thread's own name is known only after all records of the snapshot were read. A
+ * thread that used CPU time and has hardly a sample blocks our signal: a warning says so.
  */
 #include "tool/profile/read/read_capture_clock.h"
 
@@ -27,9 +27,9 @@ void clock_rows_start(struct clock_rows *clock, struct profile *profile,
     };
     if (cpu->lost > cpu->samples / 100)
         profile_warn(profile,
-                     "of %lu samples %lu %s lost, where a thread could not be interrupted or "
-                     "read",
-                     (unsigned long)(cpu->samples + cpu->lost), (unsigned long)cpu->lost,
+                     "%lu of %lu samples %s lost: the thread could not be interrupted, or its "
+                     "stack could not be read",
+                     (unsigned long)cpu->lost, (unsigned long)(cpu->samples + cpu->lost),
                      cpu->lost == 1 ? "was" : "were");
     if (cpu->uncovered > 0)
         profile_warn(profile, "%lu %s no clock: %s time is missing", (unsigned long)cpu->uncovered,
@@ -67,15 +67,11 @@ void clock_rows_thread(struct clock_rows *clock, struct profile *profile,
                        const struct capture_cpu_thread *thread)
 {
     struct clock_thread *kept = profile_list_add(profile, &clock->threads, sizeof *kept);
-    char name[16];
-    int length = snprintf(name, sizeof name, "t%u", thread->tid);
     if (!kept)
         return;
     *kept = (struct clock_thread){
         .number = thread->number, .tid = thread->tid, .named = thread->name.length > 0};
-    kept->name = thread->name.length > 0
-                     ? profile_string(profile, thread->name.bytes, thread->name.length)
-                     : profile_string(profile, name, (size_t)length);
+    kept->name = capture_thread_name(profile, &thread->name, thread->tid);
     blocked_note(clock, kept, thread);
 }
 
@@ -171,10 +167,7 @@ void clock_rows_add(const struct clock_rows *clock, struct profile *profile,
         return;
     samples->values[clock->samples][sample] = capture_value(row->samples);
     samples->values[clock->time][sample] = capture_value(row->ns);
-    if (samples->weights)
-        samples->weights[sample] = 1;
-    if (samples->scales)
-        samples->scales[sample] = (struct profile_scale){1, 1, 0, 0};
+    profile_sample_weigh(profile, sample, 1);
 }
 
 void clock_rows_free(struct clock_rows *clock)

@@ -4,8 +4,11 @@
 
 #include <stdlib.h>
 
-enum { SHARE = 10, OLD_MS = 10000 };
-static const double KEPT = 0.9; /* of all blocks that a site allocated */
+enum {
+    QUARTER_SHARE = 10, /* a quarter of the time has at least 1/10 of the live blocks */
+    OLD_MS = 10000,     /* age of the oldest block, where writes to pages were not watched */
+};
+static const double KEPT_MIN = 0.9; /* share of its blocks that a site has not freed */
 
 bool forgotten_start(struct forgotten *forgotten, struct profile *profile)
 {
@@ -36,16 +39,16 @@ int64_t forgotten_blocks(const struct forgotten *forgotten, const struct profile
                          const struct forgotten_age *age, uint32_t stack)
 {
     int64_t blocks = 0, old = 0, watched_ms = profile->scan.watched_ms;
-    int64_t least_ms = watched_ms > 0 ? 2 * watched_ms : OLD_MS;
-    if (stack >= forgotten->stacks || age->oldest_us / 1000 < least_ms ||
-        (double)forgotten->live[stack] < KEPT * (double)forgotten->allocated[stack])
+    int64_t oldest_min_ms = watched_ms > 0 ? 2 * watched_ms : OLD_MS;
+    if (stack >= forgotten->stacks || age->oldest_us / 1000 < oldest_min_ms ||
+        (double)forgotten->live[stack] < KEPT_MIN * (double)forgotten->allocated[stack])
         return 0;
     for (unsigned i = 0; i < FORGOTTEN_QUARTERS; i++) {
         blocks += age->quarters[i];
         old += i >= FORGOTTEN_QUARTERS / 2 ? age->quarters[i] : 0;
     }
     for (unsigned i = 0; i < FORGOTTEN_QUARTERS; i++)
-        if (age->quarters[i] < blocks / SHARE)
+        if (age->quarters[i] < blocks / QUARTER_SHARE)
             return 0;
     if (watched_ms > 0 && age->untouched < old)
         old = age->untouched;

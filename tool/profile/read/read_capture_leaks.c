@@ -50,18 +50,15 @@ void leak_rows_row(struct leak_rows *leaks, struct profile *profile, const struc
         *kept = (struct leak_row){.leak = *row, .recorded = blocks_of(row)};
 }
 
-bool leak_rows_part(struct leak_rows *leaks, struct profile *profile,
+void leak_rows_part(struct leak_rows *leaks, struct profile *profile,
                     const struct capture_part *whole)
 {
     struct capture_part part = *whole;
-    if (part.type != RECORD_LEAK_LOOKS && part.type != RECORD_LEAK_AGES)
-        return false;
     while (part.at < part.end && !profile->failed)
         if (part.type == RECORD_LEAK_LOOKS)
             take_look(leaks, profile, &part);
         else
             take_age(leaks, profile, &part);
-    return true;
 }
 
 /* The next bytes of a record: a length, and as many. They are cut where the record ends. */
@@ -188,10 +185,7 @@ void leak_rows_add(const struct leak_rows *leaks, struct profile *profile,
         return;
     for (unsigned i = 0; i < LEAK_COLUMNS; i++)
         samples->values[leaks->columns[i]][sample] = capture_value(values[i]);
-    if (samples->weights)
-        samples->weights[sample] = weight;
-    if (samples->scales)
-        samples->scales[sample] = (struct profile_scale){weight, weight, 0, 0};
+    profile_sample_weigh(profile, sample, weight);
     int64_t number = row - (const struct leak_row *)leaks->rows.items;
     bool from = row->from_row > 0 && row->from_row <= leaks->rows.count;
     if (!row->is_age)

@@ -35,8 +35,8 @@ void leak_rows_start(struct leak_rows *leaks, struct profile *profile,
                      const struct capture_leaks *scan, uint64_t start_ms);
 void leak_rows_row(struct leak_rows *leaks, struct profile *profile,
                    const struct capture_leak *row);
-/* What is told of the rows, and the ages. False: the record is another one's. */
-bool leak_rows_part(struct leak_rows *leaks, struct profile *profile,
+/* RECORD_LEAK_LOOKS: what is told of the rows; or RECORD_LEAK_AGES. */
+void leak_rows_part(struct leak_rows *leaks, struct profile *profile,
                     const struct capture_part *whole);
 /* All rows are there: shares out what has no stack, and makes the columns. False: there was no
  * scan. */

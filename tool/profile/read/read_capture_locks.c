@@ -39,7 +39,7 @@ static void take_row(struct lock_rows *locks, struct profile *profile, struct ca
     kept->ns = capture_next(part);
 }
 
-/* Running or not, its start, for how long it was on, lost waits, waits without a stack. */
+/* Five numbers: whether it runs, its start, how long it was on, lost waits, waits without a stack. */
 static void take_about(struct lock_rows *locks, struct profile *profile, struct capture_part *part)
 {
     locks->known = true;
@@ -48,7 +48,7 @@ static void take_about(struct lock_rows *locks, struct profile *profile, struct 
     capture_next(part);
     uint64_t lost = capture_next(part);
     if (lost > 0)
-        profile_warn(profile, "%lu waits for locks are not in it: memory for them was out",
+        profile_warn(profile, "%lu waits for locks are missing: the library ran out of memory",
                      (unsigned long)lost);
     part->at = part->end;
 }
@@ -94,10 +94,7 @@ void lock_rows_add(const struct lock_rows *locks, struct profile *profile,
         return;
     samples->values[columns[0]][sample] = capture_value(row->count);
     samples->values[columns[1]][sample] = capture_value(row->ns);
-    if (samples->weights)
-        samples->weights[sample] = 1;
-    if (samples->scales)
-        samples->scales[sample] = (struct profile_scale){1, 1, 0, 0};
+    profile_sample_weigh(profile, sample, 1);
 }
 
 void lock_rows_free(struct lock_rows *locks)

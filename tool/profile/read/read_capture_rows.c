@@ -84,7 +84,7 @@ static void take_cpu_row(void *context, const struct capture_cpu_row *row);
 static void take_leaks(void *context, const struct capture_leaks *leaks);
 static void take_leak(void *context, const struct capture_leak *leak);
 static void leak_samples(struct taking *taking);
-static void take_pins(void *context, const struct capture_part *part);
+static void take_part(void *context, const struct capture_part *part);
 static void pin_samples(struct taking *taking);
 static void clock_samples(struct taking *taking);
 static void lock_samples(struct taking *taking);
@@ -108,7 +108,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
         .cpu_row = take_cpu_row,
         .leaks = take_leaks,
         .leak = take_leak,
-        .pins = take_pins,
+        .part = take_part,
         .wanted = is_wanted,
         .checked = true,
     };
@@ -466,17 +466,27 @@ static void leak_samples(struct taking *taking)
     }
 }
 
-static void take_pins(void *context, const struct capture_part *part)
+static void take_part(void *context, const struct capture_part *part)
 {
     struct taking *taking = context;
-    if (taking->target && part->type == RECORD_CPU_COURSES)
-        clock_rows_courses(&taking->clock, taking->profile, part);
-    else if (taking->target && leak_rows_part(&taking->leaks, taking->profile, part))
+    if (!taking->target)
         return;
-    else if (taking->target && (part->type == RECORD_LOCKS || part->type == RECORD_LOCK_ROWS))
+    switch (part->type) {
+    case RECORD_CPU_COURSES:
+        clock_rows_courses(&taking->clock, taking->profile, part);
+        break;
+    case RECORD_LEAK_LOOKS:
+    case RECORD_LEAK_AGES:
+        leak_rows_part(&taking->leaks, taking->profile, part);
+        break;
+    case RECORD_LOCKS:
+    case RECORD_LOCK_ROWS:
         lock_rows_part(&taking->locks, taking->profile, part);
-    else if (taking->target && taking->input->options.pins)
-        pin_rows_part(&taking->pins, taking->profile, part);
+        break;
+    default:
+        if (taking->input->options.pins)
+            pin_rows_part(&taking->pins, taking->profile, part);
+    }
 }
 
 static void pin_samples(struct taking *taking)

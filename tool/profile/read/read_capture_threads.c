@@ -2,9 +2,9 @@
 /* See tool/profile/read/read_capture_threads.h. */
 #include "tool/profile/read/read_capture_threads.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "tool/profile/read/read_capture.h"
 #include "tool/profile/read/read_capture_clock.h"
 
 void capture_threads_start(struct capture_threads *threads, struct profile *profile)
@@ -36,13 +36,9 @@ void capture_threads_take(struct capture_threads *threads, const struct capture_
             profile_list_add(profile, &profile->threads, sizeof *listed);
         if (!kept || !listed)
             return;
-        char name[16];
-        int length = snprintf(name, sizeof name, "t%u", thread->id);
         *kept = (struct capture_named){
             .id = thread->id, .tid = thread->tid, .unnamed = thread->name.length == 0};
-        kept->name = thread->name.length > 0
-                         ? profile_string(profile, thread->name.bytes, thread->name.length)
-                         : profile_string(profile, name, (size_t)length);
+        kept->name = capture_thread_name(profile, &thread->name, thread->id);
         *listed = (struct profile_thread){thread->tid, kept->name};
     }
     if (!numbered)
