@@ -70,7 +70,7 @@ static bool answers_print(struct asking *asking, const struct arguments *argumen
     }
     if (words[0] && strcmp(words[0], "record") == 0 && words[1] && strcmp(words[1], "stop") != 0)
         return recording_begin(asking, words[1]);
-    if (words[0] && strcmp(words[0], "set") == 0 && words[1])
+    if (words[0] && strcmp(words[0], "set") == 0 && words[1] && strchr(words[1], '='))
         words++;
     if (words[0] && strchr(words[0], '=')) {
         for (; *words; words++)
@@ -240,6 +240,8 @@ static bool dump_make(struct asking *asking, const char *file, const char *forma
         unlink(file);
     if (fd >= 0 && ok && asking->as_json)
         fact_put(asking, "dump", file);
+    else if (fd >= 0 && ok)
+        output_say_file(file);
     return ok || (fd < 0 && dump_refused(asking));
 }
 
@@ -286,7 +288,7 @@ bool ctl_file(const char *path, int flags, int *fd, struct error *error)
         return true;
     int reason = errno;
     struct stat there;
-    error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(reason));
+    error_set(error, ERROR_INPUT, "can't write %s: %s", path, strerror(reason));
     if (reason == ENOENT || reason == ENOTDIR)
         return error_hint(error, "make its folder first, or give another name");
     if (reason == EEXIST && lstat(path, &there) == 0 && S_ISREG(there.st_mode))

@@ -75,8 +75,8 @@ int control_command(const char *line, size_t length, int fd, struct sink *sink)
         if (!config_value_is(all.text, verb, verbs[i].name))
             continue;
         if (verbs[i].argument[0] == '\0' && request.argument.length > 0)
-            return request_refuse(&request, EINVAL, verbs[i].name, request.argument,
-                                  ": this verb takes no argument");
+            return request_refuse_value(&request, EINVAL, verbs[i].name,
+                                        " takes no argument, but got", "");
         return verbs[i].run(&request);
     }
     return request_refuse(&request, EINVAL, "no verb", (struct word){all.text, verb},
@@ -114,6 +114,16 @@ int request_refuse(struct request *request, int error, const char *text, struct 
     else
         sink_format(request->out, "error: %s '%s'%s\n", text, print_string(&quoted), rest);
     return error;
+}
+
+int request_refuse_value(struct request *request, int error, const char *name, const char *verb,
+                         const char *rest)
+{
+    char buffer[96];
+    struct print text;
+    print_start(&text, buffer, sizeof buffer);
+    print_format(&text, "%s%s", name, verb);
+    return request_refuse(request, error, print_string(&text), request->argument, rest);
 }
 
 static int verb_help(struct request *request)
@@ -179,9 +189,9 @@ static int change(struct request *request, const struct config_option *option, s
             row = &control_rows[i];
     if (row == NULL)
         return request_refuse(
-            request, EPERM, option->key, value,
-            ": this option can't change while the program runs; set it in the variable "
-            "MEMOIR or a file of options and start again");
+            request, EPERM, option->key, (struct word){"", 0},
+            " can't change while the program runs: set it in the variable MEMOIR or in a file of "
+            "options, and start the program again");
     refresh();
     if (!config_value_parse(&config, option, value.text, value.length)) {
         char buffer[160];
@@ -189,7 +199,10 @@ static int change(struct request *request, const struct config_option *option, s
         print_start(&accepted, buffer, sizeof buffer);
         print_text(&accepted, ", accepted: ");
         config_value_accepted(option, &accepted);
-        return request_refuse(request, EINVAL, option->key, value, print_string(&accepted));
+        request->argument = value;
+        return request_refuse_value(request, EINVAL, option->key,
+                                    value.length > 0 ? CANT_BE : " needs a value",
+                                    print_string(&accepted));
     }
     row->apply();
     show(request, option);
@@ -203,7 +216,9 @@ static int verb_set(struct request *request)
     while (at < argument.length && argument.text[at] != '=' && argument.text[at] != ':')
         at++;
     if (at == argument.length)
-        return request_refuse(request, EINVAL, "set", argument, ": write set KEY=VALUE");
+        return request_refuse_value(
+            request, EINVAL, "set",
+            argument.length == 0 ? " needs KEY=VALUE" : " needs KEY=VALUE, but got", "");
     struct word key = request_trim(argument.text, at);
     struct word value = request_trim(argument.text + at + 1, argument.length - at - 1);
     const struct config_option *option = find_option(key);
@@ -218,8 +233,9 @@ static int parse_rate(struct request *request, int64_t *rate)
     struct config parsed;
     if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_heap_rate],
                             request->argument.text, request->argument.length))
-        return request_refuse(request, EINVAL, "rate", request->argument,
-                              ": write a number of bytes, such as 512K; 0 records every block");
+        return request_refuse_value(
+            request, EINVAL, "rate", CANT_BE,
+            ": write a number of bytes, such as 512K; 0 records every block");
     *rate = (int64_t)parsed.heap_rate;
     return 0;
 }
@@ -311,8 +327,8 @@ int request_dump(struct request *request, enum dump_source source)
         struct config parsed;
         if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_dump_format],
                                 request->argument.text, request->argument.length))
-            return request_refuse(request, EINVAL, "dump", request->argument,
-                                  ": the formats are memoir, pprof, jemalloc and gperftools");
+            return request_refuse_value(request, EINVAL, "the format of a dump", CANT_BE,
+                                        ": write memoir, pprof, jemalloc or gperftools");
         style.format = control_format(parsed.dump_format);
     }
     char name[DUMP_NAME_SIZE] = "";
@@ -360,7 +376,8 @@ static int verb_leaks(struct request *request)
         good = digit <= 9 && wanted.watch_ms <= 300000;
     }
     if (!good || (request->argument.length > 0 && wanted.watch_ms == 0))
-        return request_refuse(request, EINVAL, "leaks", request->argument, ": 1 to 300000 (ms)");
+        return request_refuse_value(request, EINVAL, "the time of leaks", CANT_BE,
+                                    ": write milliseconds, 1 to 300000");
     const struct leak_scan *scan = leaks_find(&wanted);
     if (scan == NULL) {
         sink_format(request->out, "error: no scan for lost blocks: %s\n", leaks_refusal());
@@ -422,8 +439,8 @@ static int verb_record(struct request *request)
     if (request->argument.length == 0)
         return request->fd < 0 ? record_show(request) : record_begin(request);
     if (!config_value_is(request->argument.text, request->argument.length, "stop"))
-        return request_refuse(request, EINVAL, "record", request->argument,
-                              ": write record, or record stop; the client opens the file");
+        return request_refuse_value(request, EINVAL, "record", UNKNOWN_WORD,
+                                    ": write record, or record stop; the client opens the file");
     memcpy(name, config.capture, sizeof name);
     int error = control_record_stop();
     if (error != 0)

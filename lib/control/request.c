@@ -60,7 +60,8 @@ static int step_run(struct request *request, const struct step *steps, size_t co
     for (size_t i = 0; i < count; i++)
         if (config_value_is(all.text, length, steps[i].name))
             return steps[i].run(request);
-    return request_refuse(request, EINVAL, verb, (struct word){all.text, length}, advice);
+    request->argument = (struct word){all.text, length};
+    return request_refuse_value(request, EINVAL, verb, UNKNOWN_WORD, advice);
 }
 
 /* ---- the CPU profile ---- */
@@ -87,8 +88,8 @@ static int cpu_parse_rate(struct request *request, unsigned *rate)
         return 0;
     if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_cpu_rate], request->argument.text,
                             request->argument.length))
-        return request_refuse(request, EINVAL, "cpu rate", request->argument,
-                              ": write samples a second, 1 to 10000");
+        return request_refuse_value(request, EINVAL, "cpu rate", CANT_BE,
+                                    ": write samples a second, 1 to 10000");
     *rate = parsed.cpu_rate;
     return 0;
 }
@@ -101,10 +102,10 @@ static int cpu_begin(struct request *request)
         return error;
     if ((error = control_cpu_start(rate)) == 0)
         return cpu_show(request);
-    return request_refuse(request, error, "cpu start", request->argument,
+    return request_refuse(request, error, "no CPU profile", (struct word){"", 0},
                           error == EBUSY
                               ? ": the program has handlers for all signals that could be used"
-                              : ": the system gives no timers for it");
+                              : ": the kernel gives no timer for threads");
 }
 
 static int cpu_end(struct request *request)
@@ -156,11 +157,12 @@ static int locks_begin(struct request *request)
     int error = control_locks_start();
     if (error == 0)
         return locks_show(request);
-    return request_refuse(request, error, "locks start", (struct word){"", 0},
+    return request_refuse(request, error, "waits for locks can't be counted", (struct word){"", 0},
                           error == EAGAIN
-                              ? ": not while the program runs, for its threads are not from "
+                              ? " from now on, because no thread of the program is from "
                                 "pthread_create: start it with memoir run --locks"
-                              : ": a static program, or the C library's loader does not allow it");
+                              : ": the program is static, or its C library's loader does not "
+                                "allow it");
 }
 
 static int locks_end(struct request *request)

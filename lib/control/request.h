@@ -25,6 +25,11 @@ struct word request_trim(const char *text, size_t length);
 /* "error: TEXT 'WORD'REST"; returns `error`. */
 int request_refuse(struct request *request, int error, const char *text, struct word word,
                    const char *rest);
+/* "error: NAME VERB 'ARGUMENT'REST"; the verb begins with its blank. Returns `error`. */
+int request_refuse_value(struct request *request, int error, const char *name, const char *verb,
+                         const char *rest);
+#define CANT_BE      " can't be"
+#define UNKNOWN_WORD ": unknown word"
 /* A dump in the format of the argument. */
 int request_dump(struct request *request, enum dump_source source);
 

@@ -188,7 +188,10 @@ grep -q "memoir export $pid -o $place/a.svg" "$place/answer" || fail "a.svg: $(c
 ctl dump "$place/a.xyz"
 grep -q "a.xyz: in memoir's format; .pb.gz and .heap choose another" "$place/answer" || fail "a.xyz: $(cat "$place/answer")"
 ctl dump "$place/plain"
-[ ! -s "$place/answer" ] || fail "a name without an ending: $(cat "$place/answer")"
+grep -q "^memoir: $place/plain, [0-9.]* [KM]iB$" "$place/answer" && [ "$(wc -l <"$place/answer")" = 1 ] ||
+    fail "a name without an ending: $(cat "$place/answer")"
+"$MEMOIR_TOOL" ctl "$pid" dump --quiet "$place/quiet" >"$place/answer" 2>&1
+[ ! -s "$place/answer" ] && [ -s "$place/quiet" ] || fail "not quiet: $(cat "$place/answer")"
 expect 4 "$MEMOIR_TOOL" ctl "$pid" mark 2>"$place/answer"
 grep -q "mark: write mark NAME" "$place/answer" || fail "mark: $(cat "$place/answer")"
 

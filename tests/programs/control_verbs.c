@@ -43,14 +43,17 @@ static void wrong_lines_say_what_to_do(void)
 {
     expect("", EINVAL, "error: no verb; 'help' lists them\n");
     expect("dmup", EINVAL, "error: no verb 'dmup'");
-    expect("purge all", EINVAL, "takes no argument");
+    expect("purge all", EINVAL, "error: purge takes no argument, but got 'all'\n");
     expect("start fast", EINVAL, "such as 512K");
     expect("rate -1", EINVAL, "such as 512K");
     expect("dump text", EINVAL, "memoir, pprof, jemalloc");
-    expect("set", EINVAL, "KEY=VALUE");
+    expect("set", EINVAL, "error: set needs KEY=VALUE\n");
+    expect("set heap.rate", EINVAL, "error: set needs KEY=VALUE, but got 'heap.rate'\n");
     expect("set heap.rat=1", EINVAL, "error: no option 'heap.rat'");
-    expect("set heap.rate=soon", EINVAL, "accepted: 0 to 1T bytes");
-    expect("set cache=1", EPERM, "can't change while the program runs");
+    expect("set heap.rate=soon", EINVAL, "heap.rate can't be 'soon', accepted: 0 to 1T bytes");
+    expect("set heap.rate=", EINVAL, "heap.rate needs a value, accepted: 0 to 1T bytes");
+    expect("cpu strat", EINVAL, "cpu: unknown word 'strat': write cpu start");
+    expect("set cache=1", EPERM, "error: cache can't change while the program runs");
     expect("set dump.prefix=/etc/x", EPERM, "can't change while the program runs");
     expect("show nothing", EINVAL, "error: no option 'nothing'");
     expect("mark", EINVAL, "mark NAME");

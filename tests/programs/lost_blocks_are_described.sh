@@ -64,7 +64,7 @@ serve() { # OPTIONS: forgotten blocks of a server
         ! grep -q '"watched_ms": *0' json || break
     done
     ! "$MEMOIR_TOOL" ctl $pid leaks 0 >said 2>&1 || { echo "$1: leaks 0 is taken"; failed=1; }
-    wanted "$1, leaks 0" '1 to 300000 (ms)' said
+    wanted "$1, leaks 0" 'milliseconds, 1 to 300000' said
     echo >&3
     exec 3>&-
     wait $pid || { echo "$1: the server ends with $?"; failed=1; }

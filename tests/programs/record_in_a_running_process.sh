@@ -77,7 +77,7 @@ for program in target static; do
     [ ! -e run.txt ] || fail "$what: run.txt is there"
     : >there.memoir
     expect 3 ctl record there.memoir
-    said "there.memoir can't be made"
+    said "can't write there.memoir"
     expect 3 ctl record no/folder.memoir
     expect 0 ctl record run.memoir
     said "^record:$place/here/run.memoir\$"

@@ -107,7 +107,10 @@ bool output_start(struct output *output, const char *path, struct error *error)
         output->file = temporary_open(output, exists ? &there : NULL);
     if (output->file)
         return true;
-    error_set(error, ERROR_INPUT, "%s: it can't be written: %s", path, strerror(errno));
+    int reason = errno;
+    error_set(error, ERROR_INPUT, "can't write %s: %s", path, strerror(reason));
+    if (reason == ENOENT || reason == ENOTDIR)
+        error_hint(error, "make its folder first, or give another name");
     free(output->temporary);
     free(output->path);
     memset(output, 0, sizeof *output);
@@ -160,7 +163,7 @@ bool output_end(struct output *output, bool whole, struct error *error)
 {
     bool done = whole && output_whole(error);
     if (output->packed && !unpack(output) && done)
-        done = failed(output, "it can't be written", error);
+        done = failed(output, "write", error);
     if (output->file) {
         long at = ftell(output->file);
         output->bytes = at > 0 ? (uint64_t)at : 0;
@@ -171,10 +174,10 @@ bool output_end(struct output *output, bool whole, struct error *error)
         if (output->path && fclose(output->file) != 0)
             written = false;
         if (done && !written)
-            done = failed(output, "it can't be written", error);
+            done = failed(output, "write", error);
     }
     if (output->temporary && done && rename(output->temporary, output->path) != 0)
-        done = failed(output, "it can't be renamed", error);
+        done = failed(output, "rename a file to", error);
     if (output->temporary && !done)
         unlink(output->temporary);
     if (output->temporary)
@@ -204,10 +207,17 @@ void output_say(const struct output *output, const char *path)
                 style_value(size, (double)output->bytes, "bytes"));
 }
 
+void output_say_file(const char *path)
+{
+    struct stat there;
+    if (stat(path, &there) == 0)
+        output_say(&(struct output){.bytes = (uint64_t)there.st_size}, path);
+}
+
 static bool failed(struct output *output, const char *what, struct error *error)
 {
-    return error_set(error, ERROR_INPUT, "%s: %s: %s", output->path ? output->path : "-", what,
-                     strerror(errno));
+    return error_set(error, ERROR_INPUT, "can't %s %s: %s", what,
+                     output->path ? output->path : "standard output", strerror(errno));
 }
 
 /* ---- the temporary file goes when we have to -------------------------------------------- */

@@ -37,5 +37,7 @@ bool output_end(struct output *output, bool whole, struct error *error);
 bool output_whole(struct error *error);
 /* "memoir: profile.pb.gz, 12 KiB", after that; nothing for standard output. */
 void output_say(const struct output *output, const char *path);
+/* The same about a file that another process has written. */
+void output_say_file(const char *path);
 
 #endif
