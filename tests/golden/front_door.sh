@@ -31,6 +31,8 @@ said 2 "no verb 'insatll'; did you mean:  ./dev install" insatll
 said 2 "no verb 'xyzzy'" xyzzy
 said 2 "no preset 'relaese'; did you mean release" test relaese
 said 2 "tests by name:  ./dev test -R golden" test golden
+said 2 "ctest has no option '--quik'; did you mean:  ./dev test --quick" test --quik
+said 2 "bench does not take 'wlak'; did you mean:  ./dev bench walk" bench wlak
 said 2 "install does not take '--prefx'" install --prefx
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && cp "$dev" /tmp/memoir-dev-$$; then
     chmod 755 /tmp/memoir-dev-$$
