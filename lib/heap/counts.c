@@ -9,7 +9,7 @@ _Static_assert((int)MARK_COUNT <= (int)RECORDER_MARKS, "bins of the recorder fil
 
 /* What is kept with a heap. */
 struct counted {
-    uint32_t file;               /* for which this was made */
+    uint32_t file;               /* number of the recorder file that this was made for */
     struct recorder_heap *row;   /* NULL: the file has no memory for it */
     struct recorder_heap before; /* added to what the heap says */
     /* By bin: mallocs that may pass until its counts are copied; blocks in it when they were. */
@@ -17,18 +17,18 @@ struct counted {
     uint16_t held[MARK_COUNT];
     /* At the last sharing: mallocs, and a mean of how many there are between two. */
     uint32_t shared[MARK_COUNT], mean[MARK_COUNT];
-    uint64_t stocked[2];       /* which bins there were then, */
-    uint64_t shorter[2];       /* which of them come by more often than for this, */
-    uint32_t part;             /* and `heap->part` */
-    uint32_t total, total_max; /* sum of `parts`: then, and what it may be now */
+    uint64_t stocked[2];       /* the bins that there were then */
+    uint64_t shorter[2];       /* bins whose part the heap keeps shorter than their share */
+    uint32_t part;             /* `heap->part` then */
+    uint32_t total, total_max; /* sum of `parts`: then, and at most now */
     uint32_t visits;           /* until the next sharing */
     uint32_t visited_ms;
 };
 
-static uint32_t files; /* that were made in this process and those it was forked from */
-static uint32_t rows;  /* in this one; row 0 is no heap's */
+static uint32_t files; /* recorder files made by this process and by those it was forked from */
+static uint32_t rows;  /* of heaps, in the last of them; row 0 is no heap's */
 
-/* As `heap_mallocs` and `heap_frees` have it. */
+/* Computed as `heap_mallocs` and `heap_frees` do. */
 INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark)
 {
     const struct stock *stock = heap_stock(heap, mark);
@@ -242,7 +242,7 @@ void counts_ring_slow(struct heap *heap, unsigned mark, bool alone)
         heap_show(heap);
 }
 
-/* To the row of all that goes past the heaps. */
+/* Adds to row 0, which counts what goes past the heaps. */
 static void shared_add(struct recorder_count *to, uint64_t allocs, uint64_t frees)
 {
     if (frees != 0)

@@ -33,7 +33,7 @@ unsigned sites_era;
 uint32_t sites_peak_epoch = 1; /* no site has saved this epoch yet */
 
 static struct lock renew_lock = {.rank = LOCK_SITES}; /* for sites that no single thread owns */
-static uint32_t folds;                           /* odd while a fold is under way */
+static uint32_t folds;                                /* odd while a fold is under way */
 static BULK uint32_t slabs[TABLE_SLABS];
 struct table sites_table = {
     .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
@@ -256,8 +256,9 @@ void site_copy_end_other(const struct site *site, uint32_t id, size_t requested,
     sum_add_shared(&copy->others.freed, requested, usable);
 }
 
-/* A row that is not there yet gets its peak when it is filled. */
-void site_copy_peak(const struct site *site, uint32_t id)
+/* After what was live at the peak was saved. A row that is not there yet gets its peak when it is
+ * filled. */
+static void site_copy_peak(const struct site *site, uint32_t id)
 {
     struct site *copy = mirror_on() ? mirror_row(SHEET_SITES, id) : NULL;
     if (copy == NULL)
@@ -273,7 +274,9 @@ static void row_keep(struct recorder_site *to, uint32_t id)
     *to = row != NULL ? *row : none;
 }
 
-void site_copy_fold(uint32_t from, uint32_t to)
+/* Before a fold of one site into another: a reader of the file finds both as they were until it is
+ * done. */
+static void site_copy_fold(uint32_t from, uint32_t to)
 {
     if (!mirror_on())
         return;
@@ -284,7 +287,7 @@ void site_copy_fold(uint32_t from, uint32_t to)
     store_release(&fold->to, to);
 }
 
-void site_copy_folded(uint32_t from, uint32_t to)
+static void site_copy_folded(uint32_t from, uint32_t to)
 {
     if (!mirror_on())
         return;

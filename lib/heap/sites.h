@@ -144,12 +144,6 @@ void site_copy_end_own(const struct site *site, uint32_t id, unsigned life);
 /* One of another thread's site: before it is counted, for the site may be folded after that. */
 void site_copy_end_other(const struct site *site, uint32_t id, size_t requested, size_t usable,
                          unsigned life);
-/* After what was live at the peak was saved. */
-void site_copy_peak(const struct site *site, uint32_t id);
-/* Around a fold of one site into another: a reader of the file finds both as they were until it is
- * done. */
-void site_copy_fold(uint32_t from, uint32_t to);
-void site_copy_folded(uint32_t from, uint32_t to);
 /* All of them, into a file that was made just now. */
 void sites_copy(void);
 

@@ -94,11 +94,6 @@ bool track_set_thread_kept(int change)
     return true;
 }
 
-bool track_thread_kept(void)
-{
-    return thread_says.kept > 0;
-}
-
 static bool is_kept(const struct record *record)
 {
     return (site_at(site_id(record->site))->entry.b & SITE_KEPT) != 0;

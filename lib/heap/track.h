@@ -45,7 +45,6 @@ bool track_threads_active(void);
 /* Adds 1 or -1 to the number of scopes in which the calling thread is: blocks that it allocates
  * within one are no leaks, whatever leads to them. False: there is no scope to end. */
 bool track_set_thread_kept(int change);
-bool track_thread_kept(void);
 /* Whether a block was allocated in such a scope; NULL: no thread was ever in one. */
 bool (*track_kept(void))(const struct record *record);
 /* The stack of a record's `site`; STACK_NONE: it has none, or what it counted was forgotten. */

@@ -33,14 +33,14 @@ void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer)
     store_release(&hearers[kind], hearer);
 }
 
-bool interrupt_open(int signal)
-{
-    return os_handler_set(signal, on_signal) || interrupt_is_open(signal);
-}
-
-bool interrupt_is_open(int signal)
+static bool is_open(int signal)
 {
     return interrupt_is_ours(os_handler(signal));
+}
+
+bool interrupt_open(int signal)
+{
+    return os_handler_set(signal, on_signal) || is_open(signal);
 }
 
 bool interrupt_is_ours(const void *handler)
@@ -211,7 +211,7 @@ bool interrupt_wait_again(struct interrupt_wait *wait)
 static bool others_pending(uint64_t mask)
 {
     for (uint64_t left = os_signals_pending() & ~mask; left != 0; left &= left - 1)
-        if (!interrupt_is_open(__builtin_ctzll(left) + 1))
+        if (!is_open(__builtin_ctzll(left) + 1))
             return true;
     return false;
 }

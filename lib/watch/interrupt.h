@@ -24,8 +24,7 @@ void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer);
 
 /* Sets the handler for the signal. False: the program has one of its own. */
 bool interrupt_open(int signal);
-/* Whether the signal has our handler now; whether that is this one. */
-bool interrupt_is_open(int signal);
+/* Whether a handler is ours. */
 bool interrupt_is_ours(const void *handler);
 /* The signal does again what it does by itself. */
 void interrupt_close(int signal);

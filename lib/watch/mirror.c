@@ -43,7 +43,7 @@ static NOINLINE void tell_full(int error)
     if ((before & RECORDER_FULL) || silent)
         return;
     print_start(&line, buffer, sizeof buffer);
-    print_text(&line, "memoir: the recorder's file is full, new stacks are missing in it; ");
+    print_text(&line, "memoir: the recorder file is full, new stacks are missing in it; ");
     print_text(&line, error == EFBIG    ? "raise the limit on the size of files (ulimit -f)"
                       : error == ENOSPC ? "make space, or choose another folder"
                       : error == EBADF  ? "the program has closed its descriptor"
@@ -168,11 +168,6 @@ int mirror_open(int fd, uint64_t bytes, bool quiet)
     file = fd;
     silent = quiet;
     return sheet_add();
-}
-
-void mirror_descriptor(int fd)
-{
-    store_relaxed(&file, fd);
 }
 
 void mirror_show(void)

@@ -75,10 +75,8 @@ void mirror_code_end(void);
 bool mirror_code_has(uintptr_t pc);
 
 /* Takes an empty file that is `most` bytes long at most and makes it the process's: 0 or an errno
- * value. `quiet`: nothing is said when it is full. The descriptor stays the caller's;
- * `mirror_descriptor` tells that its number changed. */
+ * value. `quiet`: nothing is said when it is full. The descriptor stays the caller's. */
 int mirror_open(int fd, uint64_t most, bool quiet);
-void mirror_descriptor(int fd);
 /* Every event is counted there from now on. */
 void mirror_show(void);
 /* In a forked child, or when there is an error after `mirror_open`: there is no file any more. */

@@ -30,7 +30,8 @@ void module_free(struct module *module)
     free(module->owns);
 }
 
-const struct module_map *module_map_of(const struct module *module, uint64_t address)
+/* Which map an address is in, or NULL. */
+static const struct module_map *map_of(const struct module *module, uint64_t address)
 {
     for (size_t i = 0; i < module->maps_count; i++)
         if (address >= module->maps[i].start && address < module->maps[i].limit)
@@ -62,7 +63,7 @@ size_t module_owns(struct module *module, const struct image *image, uint64_t *f
 {
     size_t count = 0;
     for (size_t i = 0; i < module->wanted_count; i++) {
-        const struct module_map *map = module_map_of(module, module->wanted[i]);
+        const struct module_map *map = map_of(module, module->wanted[i]);
         if (map ? image_address(image, map->start, map->offset, module->wanted[i], &module->owns[i])
                 : image_fixed(image, module->wanted[i], &module->owns[i]))
             found[count++] = module->owns[i];

@@ -47,7 +47,5 @@ void module_answer(struct module *module, const struct symbol_options *options);
 void module_free(struct module *module);
 /* Fills in `owns`, which has room; those that are in the file are collected in `found` as well. */
 size_t module_owns(struct module *module, const struct image *image, uint64_t *found);
-/* Which map an address is in, or NULL. */
-const struct module_map *module_map_of(const struct module *module, uint64_t address);
 
 #endif

@@ -28,9 +28,9 @@ static void recorded_add(struct making *making);
 static bool all_recorded(const struct making *making);
 static void totals_make(struct making *making);
 static void sum_count(struct capture_sum *to, const struct capture_count *count);
-static uint64_t least(uint64_t a, uint64_t b);
+static uint64_t min(uint64_t a, uint64_t b);
 static unsigned class_at(const struct making *making, uint64_t size);
-static uint64_t largest(uint64_t a, uint64_t b);
+static uint64_t max(uint64_t a, uint64_t b);
 static void add(uint64_t *sum, uint64_t more);
 static void classes_make(struct making *making);
 static void count_add(struct making *making, const struct recorder_heap *heap);
@@ -42,11 +42,11 @@ static bool site_read(const struct recorder_sheets *sheets, uint32_t id,
 static bool row_make(const struct recorder_sheets *sheets, const struct recorder_site *site,
                      struct capture_row *row);
 static struct capture_sum sum_of(const struct recorder_sum *sum);
-static struct capture_sum sum_least(struct capture_sum a, const struct capture_sum *b);
+static struct capture_sum sum_min(struct capture_sum a, const struct capture_sum *b);
 static double weight_of(const struct capture_row *row);
 static int row_order(const void *left, const void *right);
 
-/* ---- both ---- */
+/* ---- counters and sites, made to fit each other ---- */
 
 bool recorder_numbers_make(struct recorder_numbers *numbers, const struct recorder_sheets *sheets)
 {
@@ -111,11 +111,11 @@ static void recorded_add(struct making *making)
         if (in_sites)
             class->peak = seen[i][2];
         for (unsigned k = 0; k < COUNT_OF(sums); k++) {
-            sums[k]->blocks = largest(sums[k]->blocks, seen[i][k].blocks);
-            sums[k]->bytes = largest(sums[k]->bytes, seen[i][k].bytes);
+            sums[k]->blocks = max(sums[k]->blocks, seen[i][k].blocks);
+            sums[k]->bytes = max(sums[k]->bytes, seen[i][k].bytes);
         }
-        class->live.blocks = least(class->live.blocks, class->allocated.blocks);
-        class->live.bytes = least(class->live.bytes, class->allocated.bytes);
+        class->live.blocks = min(class->live.blocks, class->allocated.blocks);
+        class->live.bytes = min(class->live.bytes, class->allocated.bytes);
         making->peak_bytes += class->peak.bytes;
     }
 }
@@ -139,8 +139,8 @@ static void totals_make(struct making *making)
     struct capture_totals *totals = &numbers->totals;
     for (unsigned i = 1; i <= LARGE; i++) {
         struct capture_class *class = &numbers->classes[i];
-        class->peak.blocks = least(class->peak.blocks, class->allocated.blocks);
-        class->peak.bytes = least(class->peak.bytes, class->allocated.bytes);
+        class->peak.blocks = min(class->peak.blocks, class->allocated.blocks);
+        class->peak.bytes = min(class->peak.bytes, class->allocated.bytes);
         sum_count(&totals->live, &class->live);
         sum_count(&totals->allocated, &class->allocated);
         sum_count(&totals->peak, &class->peak);
@@ -167,7 +167,7 @@ static uint64_t less(uint64_t all, uint64_t part)
     return all > part ? all - part : 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -182,7 +182,7 @@ static unsigned class_at(const struct making *making, uint64_t size)
     return LARGE;
 }
 
-static uint64_t largest(uint64_t a, uint64_t b)
+static uint64_t max(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -215,8 +215,8 @@ static void classes_make(struct making *making)
             class->live.bytes = bytes_of(class->live.blocks, class->size);
         }
         live_make(&class->allocated, &class->live);
-        class->peak = (struct capture_count){least(making->peak->classes[i].blocks, COUNT_MAX),
-                                             least(making->peak->classes[i].bytes, COUNT_MAX)};
+        class->peak = (struct capture_count){min(making->peak->classes[i].blocks, COUNT_MAX),
+                                             min(making->peak->classes[i].bytes, COUNT_MAX)};
     }
 }
 
@@ -244,8 +244,8 @@ static void count_add(struct making *making, const struct recorder_heap *heap)
 /* From freed to live; a free may be counted before the allocation of its block is. */
 static void live_make(struct capture_count *allocated, struct capture_count *live)
 {
-    allocated->blocks = largest(allocated->blocks, live->blocks);
-    allocated->bytes = largest(allocated->bytes, live->bytes);
+    allocated->blocks = max(allocated->blocks, live->blocks);
+    allocated->bytes = max(allocated->bytes, live->bytes);
     live->blocks = allocated->blocks - live->blocks;
     live->bytes = allocated->bytes - live->bytes;
 }
@@ -299,7 +299,7 @@ static bool row_make(const struct recorder_sheets *sheets, const struct recorder
         .rate = head->rates[rate],
         .allocated = sum_of(&site->allocated),
         .moved_out = site->moved_out,
-        .again = least(site->again, site->allocated.objects)};
+        .again = min(site->again, site->allocated.objects)};
     if (row->allocated.objects == 0 || row->rate < 0)
         return false;
     const struct recorder_sum *own = &site->own.freed, *others = &site->others.freed;
@@ -311,7 +311,7 @@ static bool row_make(const struct recorder_sheets *sheets, const struct recorder
     if (row->live.objects == 0)
         row->live = (struct capture_sum){0, 0, 0};
     bool saved = (int32_t)(site->peak_epoch - head->peak_epoch) >= 0;
-    row->peak = saved ? sum_least(sum_of(&site->peak), &row->allocated) : row->live;
+    row->peak = saved ? sum_min(sum_of(&site->peak), &row->allocated) : row->live;
     for (unsigned i = 0; i < FORMAT_LIVES; i++)
         row->lives[i] = (uint64_t)site->own.lives[i] + site->others.lives[i];
     row->weight = weight_of(row);
@@ -320,14 +320,14 @@ static bool row_make(const struct recorder_sheets *sheets, const struct recorder
 
 static struct capture_sum sum_of(const struct recorder_sum *sum)
 {
-    return (struct capture_sum){least(sum->objects, COUNT_MAX), least(sum->requested, COUNT_MAX),
-                                least(sum->usable, COUNT_MAX)};
+    return (struct capture_sum){min(sum->objects, COUNT_MAX), min(sum->requested, COUNT_MAX),
+                                min(sum->usable, COUNT_MAX)};
 }
 
-static struct capture_sum sum_least(struct capture_sum a, const struct capture_sum *b)
+static struct capture_sum sum_min(struct capture_sum a, const struct capture_sum *b)
 {
-    return (struct capture_sum){least(a.objects, b->objects), least(a.requested, b->requested),
-                                least(a.usable, b->usable)};
+    return (struct capture_sum){min(a.objects, b->objects), min(a.requested, b->requested),
+                                min(a.usable, b->usable)};
 }
 
 static double weight_of(const struct capture_row *row)

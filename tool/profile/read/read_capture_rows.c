@@ -35,9 +35,9 @@ struct taking {
     const struct read_input *input;
     const struct capture_plan *plan;
     struct profile *profile;
-    size_t seen;                   /* snapshots so far; the present one is the one before */
-    const struct snapshot *wanted; /* the present one, if its rows are */
-    bool target;                   /* and whether it is the one */
+    size_t seen;                   /* snapshots that have begun; the present one is the last */
+    const struct snapshot *wanted; /* the present snapshot if its rows are wanted, or NULL */
+    bool target;                   /* the present snapshot is the one whose rows become samples */
     struct list nodes;             /* struct node */
     /* Mappings. */
     struct keys places; /* start, end and string of the path: to the list below */
@@ -45,7 +45,7 @@ struct taking {
     struct list active; /* struct place: those of the present list, by address */
     struct list gone;   /* struct moved: what was unloaded up to the last list */
     bool sorted;
-    struct keys second; /* locations whose address means another mapping than the first */
+    struct keys second; /* further locations of an address that had several mappings in turn */
     struct list seconds;
     struct capture_threads threads;
     struct capture_samples samples;
