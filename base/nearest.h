@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far two words are from each other, for the messages that name what the user may have meant:
- * an option (base/config.c), a verb, a flag, a file, a function. Allocates nothing, safe in a signal
+ * How far two words are from each other, for messages that name what the user may have meant: an
+ * option (base/config.c), a verb, a flag, a file, a function. Allocates nothing, safe in a signal
  * handler.
  */
 #ifndef BASE_NEAREST_H

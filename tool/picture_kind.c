@@ -62,7 +62,7 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
     if (strcmp(format, "html") == 0) {
         if (!arguments_value(arguments, FLAG_PICTURE))
             return true;
-        error_set(error, ERROR_USAGE, "a page contains all pictures: no --picture");
+        error_set(error, ERROR_USAGE, "a page contains all pictures, so --picture does not apply");
         return error_hint(error, "drop --picture from -o %s, or write a picture: -o picture.svg",
                           path);
     }

@@ -506,7 +506,7 @@ bool request_open(struct request *request, struct error *error)
         return true;
     }
     if (!output_start(&request->output, output, error))
-        return error_hint(error, "-o FILE in a folder that exists and is writable");
+        return error_hint(error, "give -o FILE in a folder that exists and is writable");
     style->color = style->links = style->fits = false;
     style->out = request->output.file;
     progress_start("drawing", request->name);

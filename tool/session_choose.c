@@ -127,7 +127,7 @@ void request_rows(struct request *request)
 bool request_no_memory(const struct request *request, struct error *error)
 {
     char file[512];
-    error_set(error, ERROR_USAGE, "%s is about time, and there is no memory in it", request->name);
+    error_set(error, ERROR_USAGE, "%s is a profile of time, without memory", request->name);
     return error_hint(error, "memoir top %s   shows where the time goes",
                       suggest_quoted(file, sizeof file, request->name));
 }

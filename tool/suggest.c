@@ -85,6 +85,8 @@ void suggest_filters(const struct request *request, const struct view *view)
         terminal_warn("no stack matches '%s'; did you mean the file %s?", focus[0], name);
     else if (function_nearest(request->profile, focus[0], name))
         terminal_warn("no stack matches '%s'; did you mean %s?", focus[0], name);
+    else if (request->words.newest && !focus[1]) /* no file was named: perhaps this is one */
+        terminal_warn("no stack matches '%s', and there is no file '%s'", focus[0], focus[0]);
     else
         terminal_warn("no stack matches '%s'%s", focus[0], focus[1] ? " and the other words" : "");
 }

@@ -179,7 +179,7 @@ static bool sampling_wait(const struct sampling *sampling)
     sigaction(SIGINT, &before, NULL);
     if (lives)
         return true;
-    error_set(sampling->error, ERROR_TARGET, "process %d has ended, and its samples with it",
+    error_set(sampling->error, ERROR_TARGET, "process %d has ended, and its samples are lost",
               sampling->process.pid);
     return error_hint(sampling->error, "memoir run --cpu -- ./program   records a whole run");
 }

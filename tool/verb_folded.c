@@ -367,7 +367,7 @@ static bool draw(const struct drawing *drawing, struct stacks *stacks, struct er
     const struct command *export = commands_find("export");
     bool done = files[0] && files[1];
     if (!done)
-        error_set(error, ERROR_INPUT, "no file in memory: %s", strerror(errno));
+        error_set(error, ERROR_INPUT, "can't create a file in memory: %s", strerror(errno));
     done =
         done && arguments_parse(&arguments, export, words, error) && export->run(&arguments, error);
     arguments_free(&arguments);

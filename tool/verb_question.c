@@ -92,8 +92,8 @@ bool verb_time(const struct arguments *arguments, struct error *error)
     if (output && picture_ending(output) && picture_check(arguments, output, error) &&
         (arguments_value(arguments, FLAG_SINCE) || arguments_value(arguments, FLAG_UNTIL))) {
         error_set(error, ERROR_USAGE,
-                  "the picture of memory over time shows the whole run: no --since, no "
-                  "--until");
+                  "the picture of memory over time shows the whole run, so --since and --until do "
+                  "not apply");
         return error_hint(error, "memoir time --since 10s --until 20s   shows a part as text");
     }
     return session_ask(arguments, &answer, NULL, error);
@@ -142,10 +142,14 @@ static bool need_two(const struct request *request, struct error *error)
 {
     if (request->base)
         return true;
-    error_set(error, ERROR_USAGE,
-              request_word(request) ? "diff needs two profiles, but got only %s"
-                                    : "diff needs two profiles; the newest here is %s",
-              request->name);
+    const char *other = request->words.focus ? request->words.focus[0] : NULL;
+    if (request_word(request) && other)
+        error_set(error, ERROR_USAGE, "diff needs two profiles, but there is no file '%s'", other);
+    else
+        error_set(error, ERROR_USAGE,
+                  request_word(request) ? "diff needs two profiles, but got only %s"
+                                        : "diff needs two profiles; the newest here is %s",
+                  request->name);
     return error_hint(error, "memoir diff BEFORE AFTER, or memoir diff FOLDER");
 }
 
@@ -227,7 +231,7 @@ static bool leaks_watch(const struct arguments *arguments, bool scans, uint64_t 
                          "--watch is for the rules lost and auto: the others scan no process");
     if (process)
         return true;
-    error_set(error, ERROR_USAGE, "--watch is about a running process, and needs its id");
+    error_set(error, ERROR_USAGE, "--watch needs the id of a running process");
     return error_hint(error, "memoir ps");
 }
 
@@ -235,7 +239,7 @@ static bool leaks_watch(const struct arguments *arguments, bool scans, uint64_t 
 static bool leaks_expect(const struct arguments *arguments, struct error *error)
 {
     if (arguments->operands_count != 1 || input_kind_of(arguments->operands[0]) != INPUT_PROCESS) {
-        error_set(error, ERROR_USAGE, "--dry-run is about one process, and needs its id");
+        error_set(error, ERROR_USAGE, "--dry-run needs the id of a running process");
         return error_hint(error, "memoir ps");
     }
     return input_scan_pause(arguments->operands[0], stdout, error);

@@ -51,7 +51,8 @@ bool recover_run(const struct arguments *arguments, struct error *error)
     if (path && stat(path, &found) != 0 && pid > 0 && pid <= INT_MAX && !*end) {
         ok = kept_recover(&recovery, (pid_t)pid, error);
     } else if (path && stat(path, &found) != 0) {
-        ok = error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
+        error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
+        ok = suggest_file(path, "memoir recover --dry-run   lists what can be recovered", error);
     } else if (path && !S_ISDIR(found.st_mode)) {
         ok = file_recover(&recovery, path, error);
     } else if (path) {
@@ -68,7 +69,7 @@ bool recover_run(const struct arguments *arguments, struct error *error)
         json_end(&recovery.json);
         putchar('\n');
     } else if (ok && recovery.recovered + recovery.running == 0) {
-        terminal_warn("no recording waits to be finished");
+        terminal_warn("there is no recording to finish");
     }
     return ok;
 }
@@ -117,7 +118,7 @@ static bool file_recover(struct recovery *recovery, const char *path, struct err
     }
     if (!shelf_finish_file(path, to, &pid, error))
         return false;
-    if (!to[0]) /* it ended in order, or before there was anything */
+    if (!to[0]) /* it exited normally, or before there was anything */
         return true;
     struct summary *summary = summary_read(to);
     done_put(recovery, to, summary ? summary_command(summary) : "", pid);
@@ -138,7 +139,7 @@ static bool kept_recover(struct recovery *recovery, pid_t pid, struct error *err
     size_t count = shelf_kept(&paths, pid);
     bool ok = true;
     if (count > 1 && arguments_value(recovery->arguments, FLAG_OUTPUT)) {
-        error_set(error, ERROR_USAGE, "%zu recordings, and one FILE for them", count);
+        error_set(error, ERROR_USAGE, "-o names one file, but there are %zu recordings", count);
         error_hint(error, "memoir recover %s -o FILE   takes one", paths[0]);
         free(paths);
         return false;
@@ -155,7 +156,8 @@ static bool kept_recover(struct recovery *recovery, pid_t pid, struct error *err
     if (pid == 0 || count > 0)
         return ok;
     error_set(error, ERROR_INPUT, "process %d has left nothing to recover", pid);
-    return error_hint(error, "memoir recover   finishes all; memoir recover FILE one of recorder");
+    return error_hint(error, "memoir recover   finishes all recordings; memoir recover FILE, one "
+                             "file of the option recorder");
 }
 
 /* The shelf, or the folder of captures that belongs to one. */
@@ -174,7 +176,7 @@ static bool folder_find(struct shelf_about *about, const char *path, struct erro
         free(list);
     if (found)
         return true;
-    error_set(error, ERROR_INPUT, "%s: no recording of memoir run waits there", path);
+    error_set(error, ERROR_INPUT, "%s has no recording of memoir run to finish", path);
     error_hint(error, "memoir recover   finishes all; memoir top FILE reads any .memoir");
     return false;
 }
@@ -193,8 +195,8 @@ static bool shelf_recover(struct recovery *recovery, const struct shelf_about *a
                        : "process %d still runs and is recorded",
                   pid);
         return error_hint(error,
-                          held ? "again when that has ended: memoir recover %s"
-                               : "again when it has ended: memoir recover %s",
+                          held ? "when that has ended: memoir recover %s"
+                               : "when it has ended: memoir recover %s",
                           about->path);
     }
     if (pid > 0) {

@@ -338,8 +338,10 @@ static bool program_missing(const char *name, int reason, struct error *error)
             return error_hint(error, "chmod +x %s", name);
         return error_hint(error, "to find out what it is: file %s", name);
     }
-    if (strchr(name, '/'))
-        return error_set(error, ERROR_NOT_FOUND, "no such program: %s", name);
+    if (strchr(name, '/')) {
+        error_set(error, ERROR_NOT_FOUND, "no such program: %s", name);
+        return suggest_file(name, "give the path of a program, or a name that is in PATH", error);
+    }
     error_set(error, ERROR_NOT_FOUND, "no program '%s' in PATH", name);
     if (access(name, X_OK) == 0)
         return error_hint(error, "memoir run -- ./%s", name);

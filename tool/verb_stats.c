@@ -146,11 +146,10 @@ static bool file_show(const struct arguments *arguments, const char *word, struc
     bool ok = input_read_all(&profile, &word, 1, &options, &pid, error);
     const struct profile_memory *memory = &profile.memory;
     if (ok && profile.at_peak) {
-        ok = error_set(error, ERROR_USAGE, "the kernel was not asked at the heap's peak");
+        ok = error_set(error, ERROR_USAGE, "resident memory at the heap's peak is not known");
         error_hint(error, "memoir stats %s --at TIME   shows the snapshot of that time", word);
     } else if (ok && memory->anonymous == 0) {
-        ok = error_set(error, ERROR_INPUT, "%s does not say what of the process was in memory",
-                       word);
+        ok = error_set(error, ERROR_INPUT, "%s has no numbers about resident memory", word);
         error_hint(error, "memoir run, or memoir ctl PID dump FILE.memoir   makes one that does");
     }
     if (ok) {

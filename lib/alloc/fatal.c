@@ -37,7 +37,7 @@ void fatal_freed_twice(const void *block, size_t size)
     print_start(&line, buffer, sizeof buffer);
     print_format(&line,
                  "memoir: double free of %p (block of %zu bytes): it is free already; "
-                 "run it in a debugger to see who frees it again",
+                 "run it in a debugger to see the second free",
                  block, size);
     end(&line);
 }
@@ -85,7 +85,7 @@ void fatal_bad_pointer(const void *p, const char *call)
         if (block == p) {
             print_format(&line,
                          "memoir: %s of %p (block of %zu bytes), which is free already; run it in "
-                         "a debugger to see who uses it after its free",
+                         "a debugger to see this use of a freed block",
                          call, p, size);
             end(&line);
         }
@@ -101,7 +101,7 @@ void fatal_bad_pointer(const void *p, const char *call)
     } else if (window_has(p)) {
         print_format(&line,
                      "memoir: %s of %p (block of a span that is gone), which is free already; "
-                     "run it in a debugger to see who uses it after its free",
+                     "run it in a debugger to see this use of a freed block",
                      strcmp(call, "free") == 0 ? "double free" : call, p);
     } else {
         print_format(&line,

@@ -206,7 +206,7 @@ static bool list_is_readable(void)
     return lock_held == 0 && !young_left_threads();
 }
 
-/* Whether the calling thread is the helper, which libc does not know: it must not ask the loader. */
+/* Whether the calling thread is the helper: libc does not know it, so it can't ask the loader. */
 static bool is_helper(void)
 {
     uintptr_t start, end;

@@ -27,7 +27,7 @@ enum {
     TIDS_SHIFT = PLACES_SHIFT + 1, /* of the hash table of their ids */
     ROUNDS_MAX = 100, /* readings of the list: a program may start threads without end */
     /* The wait for the next answer. A running thread answers in microseconds, but on a busy machine
-     * it may have to wait for a processor. Threads that sleep and do not answer are not waited for. */
+     * it may have to wait for a processor. Silent threads that sleep are not waited for. */
     ANSWER_MS = 1000,
     NEXT = 2,          /* threads that each stopped thread signals, and later wakes */
     KEEP = 64,         /* threads that ours signals between two calls of keep_standing */

@@ -69,7 +69,7 @@ says 2 "no command 'tpo', the nearest is 'top' .* memoir help top" tpo
 says 2 "no command 'leeks', the nearest is 'leaks'" leeks
 says 2 "no command 'flamegraph' . memoir export -o flame.svg" flamegraph
 says 2 "no command or topic 'moment', the nearest is 'moments' .* memoir help moments" help moment
-for word in xyzzy view 42x zz mess; do
+for word in xyzzy vista 42x zz mess; do
     says 2 "^memoir: no command '$word' . memoir help -a" $word
 done
 says 2 "has no flag '--focsu', the nearest is '--focus'" top --focsu x

@@ -49,7 +49,7 @@ for name in clean own; do
         fi
     done
     # The emergency pool is in libstdc++ only where it is shared: two places, both the program's.
-    [ "$name" = clean ] || grep -q '144 KiB in 2 places' own.stripped.txt ||
+    [ "$name" = clean ] || grep -q '144 KiB at 2 sites' own.stripped.txt ||
         fail "stripped: $(cat own.stripped.txt)"
 done
 grep -q own_leak own.dynamic.txt || fail "the program's own leak is not named: $(cat own.dynamic.txt)"

@@ -52,6 +52,14 @@ done <<'E'
 2~program is a program, not a profile[|]→ memoir run -- ./program~top program
 2~'program' is a program, not a memoir command[|]→ memoir run -- ./program~program
 2~a profile with no name.*→ memoir top FILE~top ''
+127~no such program: ./progrm[|]→ did you mean ./program~run ./progrm
+127~no such program: ./nowhere[|]→ give the path~run ./nowhere
+3~can't write nowhere/x.svg: No such file or directory[|]→ make its folder first~export few.folded -o nowhere/x.svg
+3~nowhere: No such file or directory[|]→ memoir recover --dry-run~recover nowhere
+3~nowhere can't be read: .*[|]→ its lines are explained by~check few.folded --budget nowhere
+2~--embed needs an output file[|]→ memoir symbols PROFILE --embed -o~symbols few.folded --embed
+2~diff needs two profiles, but there is no file 'nowhere'[|]→ memoir diff~diff few.folded nowhere
+2~no command 'view'[|]→ memoir report -o report.html~view
 2~top needs a profile, and there is no~top
 2~top needs a profile: there is no file 'nosuchword'~top nosuchword
 3~dangling: it can't be opened: No such file~top dangling

@@ -118,7 +118,7 @@ for rate in ${RATES:-0 512K}; do
         run "$rate" 2 "$how"
         wait "$victim" 2>/dev/null
         judge "$rate" 2 "$how"
-        "$MEMOIR_TOOL" top "$file" 2>&1 | grep -q 'did not end in order' ||
+        "$MEMOIR_TOOL" top "$file" 2>&1 | grep -q 'did not exit normally' ||
             fail "$how: the end is not mentioned"
     done
     binary=victim

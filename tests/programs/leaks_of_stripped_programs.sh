@@ -34,7 +34,7 @@ grep -q '^leak:^program+0x[0-9a-f]*\$$' accepted || fail "no place: $(cat accept
 expect 0 "$MEMOIR_TOOL" leaks first.memoir --suppressions accepted >said
 expect 0 "$MEMOIR_TOOL" leaks again.memoir --suppressions accepted >said
 expect 1 "$MEMOIR_TOOL" leaks other.memoir --suppressions accepted >said
-grep -q 'in 1 place ' said || fail "not one: $(cat said)"
+grep -q 'at 1 site ' said || fail "not one: $(cat said)"
 "$MEMOIR_TOOL" leaks first.memoir --by line --suppress >lines
 expect 0 "$MEMOIR_TOOL" leaks again.memoir --suppressions lines >said
 finish

@@ -16,7 +16,7 @@ unwanted() { # WHAT PATTERN FILE
 }
 
 "$MEMOIR_TOOL" run --leaks ./looks >out 2>err && { echo "run: status 0"; failed=1; }
-wanted "a list" '^definitely lost: 2.78 KiB in 4 places' err
+wanted "a list" '^definitely lost: 2.78 KiB at 4 sites' err
 wanted "a list" 'with 20 objects, 20.0 KiB, that only these lead to' err
 wanted "what they lead to" '20 objects  list_node .*lose_list' err
 wanted "what they lead to" '3 objects  cycle_end .*lose_cycles' err
@@ -45,7 +45,7 @@ refused() { # MESSAGE ARGUMENT...
     [ $status = 2 ] || { echo "leaks $*: status $status, not 2"; failed=1; }
     wanted "leaks $*" "$message" said
 }
-refused "--watch is about a running process, and needs its id" --watch 5s bare.memoir
+refused "--watch needs the id of a running process" --watch 5s bare.memoir
 refused "--watch is for the rules lost and auto" --watch 5s --rule exit $$
 refused "--watch can't be '499ms'; accepted: 500ms to 5m" --watch 499ms $$
 refused "--watch can't be '301s'; accepted: 500ms to 5m" --watch 301s $$

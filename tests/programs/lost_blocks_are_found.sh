@@ -17,7 +17,7 @@ for turn in 1 2 3; do
     status=0
     "$MEMOIR_TOOL" run --leaks ./lost >out 2>err || status=$?
     [ $status = 1 ] || { echo "lost blocks: status $status, not 1"; cat err; failed=1; }
-    wanted "summary $turn" '^definitely lost: 4.11 KiB in 2 places' err
+    wanted "summary $turn" '^definitely lost: 4.11 KiB at 2 sites' err
     wanted "summary $turn" '20 objects of 208 B' err
     "$MEMOIR_TOOL" leaks --json ./*.memoir >json 2>/dev/null && { echo "leaks: status 0"; failed=1; }
     wanted "leaks $turn" '"rule": *"lost"' json

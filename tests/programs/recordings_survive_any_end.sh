@@ -95,7 +95,7 @@ what='kept as a file that was named, in another folder'
 mkdir "$place/out put"
 memoir run -o "$place/out put/x.memoir" ../ends k 2>"$place/errors"
 memoir top "$place/out put/x.memoir" >"$place/out" 2>&1 || fail "$what: $(cat "$place/out")"
-grep -q 'did not end in order' "$place/out" || fail "$what: $(cat "$place/out")"
+grep -q 'did not exit normally' "$place/out" || fail "$what: $(cat "$place/out")"
 [ "$(stat -c %a "$place/out put/x.memoir")" = 600 ] || fail "$what: mode"
 
 what='two runs in one folder'

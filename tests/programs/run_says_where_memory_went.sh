@@ -202,7 +202,7 @@ expect 137 memoir run --every 100ms ../target killed 2>"$place/errors"
 said '^ +peak .* last seen 9\.[5-9][0-9]? MiB '
 said '^ +still live at end .* keep_some '
 memoir top >"$place/out" 2>&1
-grep -q '^memoir: the program did not end in order: this is what it had at its last sign of life' "$place/out" ||
+grep -q '^memoir: the program did not exit normally: this is its state when it was last seen' "$place/out" ||
     fail "top of a killed program: $(cat "$place/out")"
 rm -f ./*
 

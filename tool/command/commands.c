@@ -87,13 +87,16 @@ const char *commands_nearest(const char *verb)
     return best;
 }
 
-/* What other tools, and people, call it. */
+/* Names of commands in other tools, and other words for ours. */
 static const char *other_name(const char *word)
 {
     static const char *const names[][2] = {
         {"record", "memoir run -- ./program"},
         {"exec", "memoir run -- ./program"},
         {"summary", "memoir report"},
+        {"view", "memoir report -o report.html"},
+        {"web", "memoir report -o report.html"},
+        {"gui", "memoir report -o report.html"},
         {"show", "memoir report"},
         {"print", "memoir report"},
         {"text", "memoir top"},
@@ -119,6 +122,7 @@ static const char *other_name(const char *word)
         {"temporary", "memoir churn"},
         {"attach", "memoir ctl PID start"},
         {"snapshot", "memoir ctl PID dump"},
+        {"snap", "memoir ctl PID dump"},
         {"dump", "memoir ctl PID dump"},
         {"add", "memoir merge A B -o sum.pb.gz"},
         {"sum", "memoir merge A B -o sum.pb.gz"},

@@ -52,7 +52,7 @@ bool help_show(const struct arguments *arguments, struct error *error)
 
 static void title_print(void)
 {
-    terminal_fold(stdout, "memoir: an allocator and heap profiler\n", 0);
+    terminal_fold(stdout, "memoir: an allocator, a heap and CPU profiler and a leak checker\n", 0);
     printf("\n");
     terminal_put(stdout, TERMINAL_BOLD, "usage:", 0);
     printf(" memoir COMMAND [ARGUMENT]...\n\n");

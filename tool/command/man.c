@@ -28,7 +28,7 @@ bool man_show(const struct arguments *arguments, struct error *error)
         return true;
     }
     printf(".TH MEMOIR 1 \"\" memoir \"User commands\"\n"
-           ".SH NAME\nmemoir \\- an allocator and heap profiler\n"
+           ".SH NAME\nmemoir \\- an allocator, a heap and CPU profiler and a leak checker\n"
            ".SH SYNOPSIS\n");
     for (size_t i = 0; i < commands_count; i++) {
         printf("%s.B memoir %s\n", i > 0 ? ".br\n" : "", commands[i].verb);

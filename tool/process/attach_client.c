@@ -152,7 +152,8 @@ static bool refuse(const struct process *process, struct error *error)
     if (process->state == 'Z' || process->state == 'X')
         return error_set(error, ERROR_TARGET, "process %d has ended", pid);
     if (geteuid() != 0 && process->user != geteuid()) {
-        error_set(error, ERROR_TARGET, "process %d belongs to %s: only that user and root may", pid,
+        error_set(error, ERROR_TARGET,
+                  "process %d belongs to %s: only that user and root may control it", pid,
                   owner ? owner->pw_name : "another user");
         return error_hint(error, "sudo memoir ...");
     }

@@ -289,7 +289,7 @@ static int scratch_open(char *path, size_t size, struct error *error)
     snprintf(path, size, "%s/memoir-XXXXXX", folder && *folder ? folder : "/tmp");
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0)
-        error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(errno));
+        error_set(error, ERROR_INPUT, "can't create %s: %s", path, strerror(errno));
     return fd;
 }
 

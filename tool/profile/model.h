@@ -293,7 +293,7 @@ struct profile {
     bool estimated;           /* the file had a mark that says so (estimate.h) */
     bool torn;                /* the file ends early: what was read is what there was */
     bool at_peak;             /* what is in use is what was at the peak: it was asked for */
-    bool ended;               /* the program ended in order, and this is its end */
+    bool ended;               /* the program exited normally, and this is its end */
     uint64_t refused, lost;   /* stacks and blocks that the recorder had no memory for */
     bool counted; /* samples are scaled to exact counters: sums over all of them have no error */
     int64_t off_time_ns; /* when sampling was switched off, since the start; 0: it is on */

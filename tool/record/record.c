@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/record/record.h. A recording has three stages: `memoir run` makes its folder, the library
- * fills it, and run, or `memoir recover` later, keeps one file of it and prints what was found. The
- * file is moved to its place before the folder is removed: a kill at any point leaves one of them.
+ * See tool/record/record.h. A recording has three stages: `memoir run` makes its folder, the
+ * library fills it, and run, or `memoir recover` later, keeps one file of it and prints what was
+ * found. The file is moved to its place before the folder is removed: a kill at any point leaves
+ * one of them.
  */
 #include "tool/record/record.h"
 
@@ -117,8 +118,8 @@ static enum place place_of(const struct record *record)
                                                                                : PLACE_OTHER;
 }
 
-/* Beside the file that --output names, so that a rename is enough in the end; without --output here,
- * or where temporary files go. */
+/* Beside the file that --output names, so that a rename is enough in the end; without --output
+ * here, or where temporary files go. */
 static bool folder_make(struct record *record, struct error *error)
 {
     char here[PATH_MAX];
@@ -130,7 +131,7 @@ static bool folder_make(struct record *record, struct error *error)
             return true;
         error_set(error, ERROR_INPUT, "--output %s: can't create a file there: %s",
                   record->about.wanted, strerror(errno));
-        return error_hint(error, "-o FILE in a folder that exists and is writable");
+        return error_hint(error, "give -o FILE in a folder that exists and is writable");
     }
     const char *temporary = getenv("TMPDIR");
     if ((getcwd(here, sizeof here) && folder_try(record, here)) ||
@@ -363,11 +364,12 @@ static struct summary *largest_find(const struct record *record, pid_t pid, char
     return best;
 }
 
-/* Words with spaces between, cut. Titles that programs give themselves leave empty words behind. */
+/* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
+ * at the end. */
 static void command_print(FILE *out, const char *command, size_t length)
 {
-    enum { MOST = 60 };
-    char text[MOST];
+    enum { TEXT_MAX = 60 };
+    char text[TEXT_MAX];
     for (;;) {
         if (length > 0 && command[length - 1] == '\0')
             length--;
@@ -376,13 +378,13 @@ static void command_print(FILE *out, const char *command, size_t length)
         else
             break;
     }
-    size_t shown = length < MOST ? length : MOST;
+    size_t shown = length < TEXT_MAX ? length : TEXT_MAX;
     memcpy(text, command, shown);
     for (size_t i = 0; i < shown; i++)
         if (text[i] == '\0' || text[i] == '\n')
             text[i] = ' ';
     terminal_clean(text, shown);
-    fprintf(out, "%.*s%s", (int)shown, text, length > MOST ? "..." : "");
+    fprintf(out, "%.*s%s", (int)shown, text, length > TEXT_MAX ? "..." : "");
 }
 
 /* "   exit 0". */
@@ -403,7 +405,7 @@ static void head_print(const struct record *record, const struct child *child,
             terminal_error_colors() ? "\033[0m" : "");
     command_print(out, record->about.command, strlen(record->about.command));
     if (child->unseen)
-        fputs(summary_ended(summary) ? "   ended in order" : "   killed, or ended by _exit", out);
+        fputs(summary_ended(summary) ? "   exited normally" : "   killed, or ended by _exit", out);
     else
         end_print(out, child->status);
     if (!child->unseen && WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGKILL &&
@@ -506,8 +508,8 @@ static void file_keep(const struct record *record, const struct child *child,
         path[0] = '\0';
 }
 
-/* Keeps the recordings of other processes that the program started, if --output is a folder. Returns
- * how many. */
+/* Keeps the recordings of other processes that the program started, if --output is a folder; how
+ * many. */
 static size_t others_keep(const struct record *record)
 {
     size_t count = 0;

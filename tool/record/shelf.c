@@ -232,8 +232,8 @@ static char *bytes_read(int fd, size_t *size)
     return bytes;
 }
 
-/* Its writer lives: it holds a lock; or, if the program has closed all descriptors, the process with
- * its id has the same start time. */
+/* Its writer lives: it holds a lock; or, if the program has closed all descriptors, the process
+ * with its id has the same start time. */
 static bool state_is_alive(int fd, const struct recorder_about *about)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -458,7 +458,7 @@ void shelf_drop(const char *path)
         closedir(listing);
     snprintf(about, sizeof about, "%s/%s", path, about_name);
     if (path[0] &&
-        !listing) /* opendir had no descriptor: of a run that did not start, this file is all there is */
+        !listing) /* opendir had no descriptor: a run that did not start has just this file */
         unlink(about);
     if (path[0])
         rmdir(path);

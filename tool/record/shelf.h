@@ -42,7 +42,7 @@ size_t shelf_list(struct shelf_about **list);
 pid_t shelf_running(const struct shelf_about *about);
 /* Whether a `memoir run` lives that will finish it. */
 bool shelf_is_held(const struct shelf_about *about);
-/* Makes the captures of processes that did not end in order complete, in `folder`, and removes
+/* Makes the captures of processes that did not exit normally complete, in `folder`, and removes
  * their recorder files. How many. */
 size_t shelf_collect(const struct shelf_about *about);
 /* The same for one recorder file, into the file `to`; if that is "", into the capture that the

@@ -147,8 +147,8 @@ static void name_memoir(struct dump *dump, uint64_t live)
              endings[dump->told->format]);
 }
 
-/* The largest number behind `prefix` and `start` in the file names of the prefix's folder, or -1. With
- * `any`, the number follows that text, and other text may stand before it. */
+/* The largest number behind `prefix` and `start` in the file names of the prefix's folder, or -1.
+ * With `any`, the number follows that text, and other text may stand before it. */
 static long number_after(const char *prefix, const char *start, const char *any)
 {
     const char *slash = strrchr(prefix, '/');

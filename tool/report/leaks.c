@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See tool/report/leaks.h. Which rule applies is decided once, by what the profile knows: a scan, a
- * complete recording that ended in order, moments to compare, or none of these. The shape of a site
+ * complete recording that ended normally, moments to compare, or none of these. The shape of a site
  * (once, bounded, linear, growing) is read off its history, where 2 % up or down count as level.
  * Stacks that are suppressed are counted apart, so that their sum can be said.
  */

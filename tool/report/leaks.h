@@ -4,7 +4,7 @@
  * the answer names it:
  *
  *      lost     the program was scanned: blocks that nothing points to any more
- *      exit     every block was recorded and the program ended in order: whatever was live then
+ *      exit     every block was recorded and the program exited normally: whatever was live then
  *      growth   sampled, or still running: sites that grew in the second half of the run, by more
  *               than the noise; of two profiles, those that grew from one to the other
  *      none     sampled, at one moment: there is nothing to tell a leak by

@@ -29,7 +29,10 @@ char *text_file_read(const char *path, struct error *error)
         text[size] = '\0';
     if (reason) {
         error_set(error, ERROR_INPUT, "%s can't be read: %s", path, reason);
-        suggest_file(path, "it must be lines of text: memoir help leaks, memoir help check", error);
+        suggest_file(path,
+                     "its lines are explained by: memoir help leaks (suppressions), memoir help "
+                     "check (budgets)",
+                     error);
         free(text);
         text = NULL;
     }

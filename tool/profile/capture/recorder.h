@@ -20,12 +20,12 @@ struct recorder_about {
     uint64_t start_wall_ns;      /* and since 1970 */
     uint64_t last_ms;            /* the last sign of life */
     bool ready;                  /* else killed before all was in it that was known at its start */
-    bool ended, full, child;     /* ended in order; some stacks are missing; of a fork */
+    bool ended, full, child;     /* exited normally; some stacks are missing; of a fork */
     bool kept;                   /* only for what the program was told to write at its end */
     char capture[RECORDER_PATH]; /* the capture of the process; "": none */
 };
 
-/* How the snapshot of a program that did not end in order is called. */
+/* The reason of the last snapshot of a program that did not exit normally. */
 #define RECORDER_KILLED "Killed"
 
 bool recorder_is(const char *bytes, size_t size);

@@ -484,8 +484,8 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
                      (double)survey->profile->off_time_ns / 1e9);
     if (done && is_killed(survey, plan.target))
         profile_warn(survey->profile,
-                     "the program did not end in order: this is what it had at its last sign of "
-                     "life, %.1f s after its start",
+                     "the program did not exit normally: this is its state when it was last seen, "
+                     "%.1f s after its start",
                      (double)survey->profile->duration_ns / 1e9);
     if (done && !input->options.raw)
         point_peak(survey->profile);

@@ -39,7 +39,7 @@ static void take_row(struct lock_rows *locks, struct profile *profile, struct ca
     kept->ns = capture_next(part);
 }
 
-/* Five numbers: whether it runs, its start, how long it was on, lost waits, waits without a stack. */
+/* Five numbers: whether it runs, its start, time that it was on, lost waits, stackless waits. */
 static void take_about(struct lock_rows *locks, struct profile *profile, struct capture_part *part)
 {
     locks->known = true;

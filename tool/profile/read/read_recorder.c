@@ -28,7 +28,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     bool done = reader_capture.read(&capture, profile, error);
     free(bytes);
     if (done && about.full)
-        profile_warn(profile, "the recorder's file was full: stacks that came later are missing");
+        profile_warn(profile, "the recorder file was full: later stacks are missing");
     return done;
 }
 

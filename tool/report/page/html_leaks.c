@@ -50,10 +50,10 @@ static void table_put(FILE *file, const struct view *view, const struct leaks *l
                     : "no site grew beyond the noise of sampling.");
         return;
     }
-    fprintf(file, "<h2>%s <small>%s in %zu %s</small></h2>\n<p>%s</p>\n",
+    fprintf(file, "<h2>%s <small>%s at %zu %s</small></h2>\n<p>%s</p>\n",
             none ? "Live at the end" : "Leaks",
             style_value(text, (double)(none ? view->total.value : leaks->found_bytes), "bytes"),
-            max, max == 1 ? "place" : "places", rule_sentence(leaks, view));
+            max, max == 1 ? "site" : "sites", rule_sentence(leaks, view));
     fprintf(file,
             "<table class=\"leaks\"><thead><tr><th class=\"num\">bytes</th><th class=\"num more\">"
             "objects</th><th>%s</th><th>site, and its largest stack</th></tr></thead>\n<tbody>\n",

@@ -259,10 +259,10 @@ static void put_head(const struct view *view, const struct leaks *leaks, const s
     else if (leaks->found == 0)
         fputs(leaks->rule == LEAKS_LOST ? "nothing is lost" : "no leaks", style->out);
     else
-        fprintf(style->out, "%s: %s in %zu %s",
+        fprintf(style->out, "%s: %s at %zu %s",
                 leaks->rule == LEAKS_LOST ? "definitely lost" : "leaks",
                 style_value(bytes, (double)leaks->found_bytes, "bytes"), leaks->found,
-                leaks->found == 1 ? "place" : "places");
+                leaks->found == 1 ? "site" : "sites");
     int64_t rest = view->total.value - leaks->suppressed_bytes;
     if (leaks->rule == LEAKS_GROWTH && !view->base && rest > leaks->found_bytes)
         fprintf(style->out, " %s %s live and not growing", dot,
