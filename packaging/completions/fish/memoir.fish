@@ -194,9 +194,9 @@ complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write t
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -l system -d 'the kernel'\''s settings for huge pages and overcommit'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'format of a dump; default by the ending of FILE: .memoir, .pb.gz or .heap' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l json -d 'as JSON, schema memoir.ctl/1'
-complete -c memoir -n '__fish_seen_subcommand_from cpu' -l duration -d 'how long (-d), 10s' -x
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l duration -d 'how long to sample (-d); default 10s' -x
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l wall -d 'all time, waiting included, instead of CPU time'
-complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rate-hz -d 'samples for each second, 1 to 10000' -x
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rate-hz -d 'samples for each second of CPU time, 1 to 10000; default 100' -x
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l output -d 'the file (-o), which must not exist yet' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rows -d 'functions in the list (-n)' -x
 complete -c memoir -n '__fish_seen_subcommand_from stats' -l json -d 'as JSON, schema memoir.stats/1'
