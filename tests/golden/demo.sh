@@ -9,7 +9,12 @@ settle
 mkdir build
 ln -s "$MEMOIR_TOOL" build/memoir
 ln -s "$MEMOIR_LIB" build/libmemoir.so
-MEMOIR_BUILD=$place/build "$root/bench/demo" >said 2>errors || fail "status $?: $(tail -n 3 errors)"
+# On a terminal, where commands use a pager: the demo must not wait for a key.
+printf '#!/bin/sh\necho >%s/paged\ncat\n' "$place" >pager
+chmod +x pager
+python3 "$root/tests/golden/terminal/pty.py" 200 NO_COLOR=1 PAGER="$place/pager" MEMOIR_BUILD="$place/build" \
+    "$root/bench/demo" </dev/null >said 2>errors || fail "status $?: $(tail -n 3 errors said)"
+[ ! -e paged ] || fail "a step waits in the pager"
 shown() { # PATTERN
     grep -q -- "$1" said || fail "no '$1' in: $(cat said)"
 }
