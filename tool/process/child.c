@@ -176,11 +176,20 @@ bool child_detach(struct child *child, char **words, const char *path, struct er
     return true;
 }
 
+/* No process with the library is left, at first at *alone_ms (0: now). One that was killed with the
+ * child may have no memory any more and still its recorder file: a GiB takes 0.1 s or more. */
+static bool is_worth_waiting(uint64_t *alone_ms)
+{
+    enum { END_MS = 10000 };
+    *alone_ms = *alone_ms == 0 ? now_ms() : *alone_ms;
+    return now_ms() - *alone_ms < END_MS && descendant_is_exiting();
+}
+
 bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid), void *context)
 {
     enum { STEP_MS = 10, MOMENT_MS = 500, LOOK_MS = 1000 };
     struct timespec step = {0, STEP_MS * 1000000L};
-    uint64_t from_ms = now_ms();
+    uint64_t from_ms = now_ms(), alone_ms = 0;
     bool announced = false;
     pid_t pid = 0;
     sigset_t all;
@@ -188,9 +197,9 @@ bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid
     for (;;) {
         ends_take(child);
         pid = descendant_with_library(pid);
-        if (pid == 0)
+        if (pid == 0 && !is_worth_waiting(&alone_ms))
             break;
-        if (!announced && now_ms() - from_ms >= MOMENT_MS) {
+        if (pid != 0 && !announced && now_ms() - from_ms >= MOMENT_MS) {
             announced = true;
             step = (struct timespec){LOOK_MS / 1000, 0};
             child->time_ms = 0;
@@ -198,7 +207,7 @@ bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid
         }
         siginfo_t info;
         int signal = sigtimedwait(&all, &info, &step);
-        if (signal <= 0 || signal == SIGCHLD || now_ms() - ended_ms <= ECHO_MS)
+        if (signal <= 0 || signal == SIGCHLD || pid == 0 || now_ms() - ended_ms <= ECHO_MS)
             continue;
         if (info.si_code <= 0)
             kill(pid, signal);

@@ -6,7 +6,6 @@
 #include "tool/process/descendant.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 struct relative {
     pid_t pid, parent;
+    bool exiting;
 };
 
 static bool is_below_us(pid_t pid);
@@ -40,9 +40,21 @@ pid_t descendant_with_library(pid_t last)
     return found;
 }
 
+bool descendant_is_exiting(void)
+{
+    struct relative *relatives = NULL;
+    size_t all = relatives_read(&relatives);
+    size_t count = descendants_first(relatives, all);
+    bool found = false;
+    for (size_t i = 0; !found && i < count; i++)
+        found = relatives[i].exiting;
+    free(relatives);
+    return found;
+}
+
 static bool is_below_us(pid_t pid)
 {
-    struct relative relative = {pid, pid};
+    struct relative relative = {.pid = pid, .parent = pid};
     while (relative.parent > 1 && relative.parent != getpid())
         if (!relative_read(&relative, relative.parent))
             return false;
@@ -55,7 +67,7 @@ static bool relative_read(struct relative *relative, pid_t pid)
     struct process_stat stat;
     if (!process_stat(&stat, pid))
         return false;
-    *relative = (struct relative){pid, stat.parent};
+    *relative = (struct relative){pid, stat.parent, stat.exiting};
     return true;
 }
 

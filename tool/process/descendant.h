@@ -3,10 +3,14 @@
 #ifndef PROCESS_DESCENDANT_H
 #define PROCESS_DESCENDANT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* A living process below this one that has the library in it: `last` if it is one, so that the
  * others are looked at only when that has ended; 0: none. */
 pid_t descendant_with_library(pid_t last);
+/* Whether the kernel takes a process below this one down: while its memory goes back, it has no
+ * library any more, but still its files. */
+bool descendant_is_exiting(void);
 
 #endif

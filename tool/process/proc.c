@@ -129,11 +129,21 @@ bool process_stat(struct process_stat *stat, pid_t pid)
     char *at = strrchr(text, ')'); /* a name may hold anything */
     if (!at || strlen(at) < 5)
         return false;
+    enum { FLAGS = 9, START = 22, EXITING = 4 }; /* fields, from 1; the kernel's PF_EXITING */
     *stat = (struct process_stat){.state = at[2], .parent = atoi(at + 4)};
-    for (int field = 2; at && field < 22; field++)
+    for (int field = 2; at && field < START; field++) {
         at = strchr(at + 1, ' ');
+        if (at && field + 1 == FLAGS)
+            stat->exiting = strtoul(at + 1, NULL, 10) & EXITING;
+    }
     stat->start_ticks = at ? strtoull(at + 1, NULL, 10) : 0;
     return stat->state != 'Z' && stat->state != 'X';
+}
+
+bool process_is_over(pid_t pid)
+{
+    struct process_stat stat;
+    return !process_stat(&stat, pid) || stat.exiting;
 }
 
 char process_state(pid_t pid)

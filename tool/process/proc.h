@@ -55,11 +55,14 @@ struct process {
 struct process_stat {
     char state;
     pid_t parent;
+    bool exiting;         /* the kernel takes it down: memory first, files later */
     uint64_t start_ticks; /* when it started, since the kernel did */
 };
 
 /* False: it has ended, or waits for its parent to notice that. */
 bool process_stat(struct process_stat *stat, pid_t pid);
+/* Whether it has ended, or is about to without running any more of its own code. */
+bool process_is_over(pid_t pid);
 /* A look at it, some time after process_read: the state that all of its threads are in, if that
  * keeps them from running ('D', 'T', 'Z'); else the state of one that can run, or '?'. 0 if there
  * is no such process any more. Stops at the first thread that can run: there may be thousands. */

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tool/memory/memory.h"
@@ -232,16 +233,31 @@ static char *bytes_read(int fd, size_t *size)
     return bytes;
 }
 
+/* A killed process keeps its lock until the kernel has taken its memory back, which takes 0.1 s or
+ * more for a GiB: its end is waited for. The owner's number is 0 in another namespace. */
+static bool is_locked(int fd)
+{
+    enum { STEP_MS = 10, END_MS = 10000 };
+    const struct timespec step = {0, STEP_MS * 1000000L};
+    for (unsigned waited_ms = 0;; waited_ms += STEP_MS) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+            return false;
+        if (lock.l_pid <= 0 || !process_is_over(lock.l_pid) || waited_ms >= END_MS)
+            return true;
+        nanosleep(&step, NULL);
+    }
+}
+
 /* Its writer lives: it holds a lock; or, if the program has closed all descriptors, the process
  * with its id has the same start time. */
 static bool state_is_alive(int fd, const struct recorder_about *about)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+    if (is_locked(fd))
         return true;
     struct process_stat stat;
     return !about->ended && about->start_ticks != 0 && process_stat(&stat, (pid_t)about->pid) &&
-           stat.start_ticks == about->start_ticks;
+           !stat.exiting && stat.start_ticks == about->start_ticks;
 }
 
 size_t shelf_collect(const struct shelf_about *about)
