@@ -412,5 +412,5 @@ static bool put_files(struct checking *checking)
         report_check_github(&checking->check, stdout, file);
     bool ok = file && !ferror(file);
     ok = file && fclose(file) == 0 && ok;
-    return ok || error_set(error, ERROR_INPUT, "%s can't be written: %s", summary, strerror(errno));
+    return ok || error_set(error, ERROR_INPUT, "can't write %s: %s", summary, strerror(errno));
 }

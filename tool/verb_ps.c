@@ -237,6 +237,8 @@ static void recordings_print(void)
     struct shelf_about *list;
     size_t count = shelf_list(&list);
     bool waiting = false;
+    int room = (int)terminal_width() - 21; /* what the first two columns leave */
+    room = room < 8 ? 8 : room > 60 ? 60 : room;
     for (size_t i = 0; i < count; i++) {
         pid_t pid = shelf_running(&list[i]);
         if (shelf_is_held(&list[i]))
@@ -248,7 +250,7 @@ static void recordings_print(void)
             printf("%7d  under way   ", pid);
         else
             printf("%7s  has ended   ", "");
-        printf("%.60s\n", list[i].command);
+        printf("%.*s\n", room, list[i].command);
     }
     if (waiting)
         terminal_next("memoir recover   finishes those that have ended");

@@ -99,7 +99,7 @@ for words in help 'help -a' 'top few.folded' 'report few.folded' 'tree few.folde
     grep -q 'No space left on device' errors || fail "memoir $words >/dev/full: $(cat errors)"
     # shellcheck disable=SC2086
     expect 3 memoir $words >&- 2>errors
-    grep -q "can't be written" errors || fail "memoir $words >&-: $(cat errors)"
+    grep -q "can't write standard output" errors || fail "memoir $words >&-: $(cat errors)"
 done
 expect 1 memoir pprof -top few.folded >/dev/full 2>errors
 grep -q 'No space left on device' errors || fail "pprof >/dev/full: $(cat errors)"

@@ -53,6 +53,13 @@ with open("names.folded", "w") as file:
     file.write("main;e\u0301\u0301combining;żółć 999999999999999999\n")
 E
 
+# a recording that waits for memoir recover, for ps
+TMPDIR=$place
+export TMPDIR
+waits=$TMPDIR/memoir-$(id -u)-width
+mkdir "$waits"
+printf 'folder:%s\nprogram:p\ncommand:./program %064d\npid:1\n' "$waits" 7 >"$waits/about"
+
 for words in 'report one.memoir' 'top one.memoir' 'top one.memoir -v' 'top one.memoir --sort total' \
     'top one.memoir --by address' 'top one.memoir --by thread' 'top one.memoir --by size' \
     'top one.memoir --base two.memoir' 'top names.folded' 'report names.folded' 'tree names.folded' \

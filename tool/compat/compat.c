@@ -15,7 +15,7 @@ void compat_end(int status)
 {
     if (fflush(stdout) != 0 && status == 0) {
         if (errno != EPIPE) /* who closed it has seen enough */
-            fprintf(stderr, "standard output can't be written: %s\n", strerror(errno));
+            fprintf(stderr, "can't write standard output: %s\n", strerror(errno));
         status = 1;
     }
     exit(status);

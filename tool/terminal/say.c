@@ -110,7 +110,7 @@ bool terminal_end(struct error *error)
     if (!written && reason == EPIPE) /* who closed it has seen enough */
         return true;
     return written ||
-           error_set(error, ERROR_INPUT, "standard output can't be written: %s", strerror(reason));
+           error_set(error, ERROR_INPUT, "can't write standard output: %s", strerror(reason));
 }
 
 void terminal_warn(const char *format, ...)
