@@ -3,8 +3,8 @@
  * The whole hot path: what a malloc and a free of a block up to 32 KiB execute when the thread's
  * bin has what they need. No lock, no locked instruction, no write to the block.
  *
- * malloc pops a block from its class's bin. It leaves for cold.c when the bin is empty or when the
- * clock runs out: the next block is a sample, or time has come to look around.
+ * malloc pops a block from its class's bin. It goes cold (cold_take.c) when the bin is empty or
+ * when the clock runs out: the next block is a sample, or time has come to look around.
  * free looks up the mark of the unit's blocks and the byte that says whether one lives at p
  * (arena.h), and pushes the block to the bin of that mark. Everything else leaves through a test
  * that is made anyway: foreign, misaligned and NULL pointers are outside of the window (rotating
