@@ -14,7 +14,9 @@
 /* In the tag of an owner: it is an arena's, of this number. */
 #define TAG_ARENA (UINT64_C(1) << 62)
 
-static struct arena first = {.state = ARENA_LIVE, .automatic = true, .hooks = &extents_default};
+#define GROW_LIMIT ((size_t)7 << 60) /* the largest of jemalloc's sizes: none */
+static struct arena first = {
+    .state = ARENA_LIVE, .automatic = true, .hooks = &extents_default, .grow_limit = GROW_LIMIT};
 BULK struct arena *arenas_table[ARENAS_MAX];
 static uint32_t made = 1; /* numbers up to the last one that was handed out */
 
@@ -41,7 +43,7 @@ static void arena_begin(struct arena *arena, bool automatic)
     memset(arena, 0, offsetof(struct arena, figures));
     arena->automatic = automatic;
     arena->hooks = &extents_default;
-    arena->grow_limit = (size_t)7 << 60;
+    arena->grow_limit = GROW_LIMIT;
     arena->dirty_ms = config.return_delay_ms == config_never ? -1 : (ssize_t)config.return_delay_ms;
     arena->born_ms = os_now_ms();
     arena->lender.freed = extents_freed;

@@ -49,7 +49,8 @@ struct arena {
     uint8_t dss;
     char name[ARENA_NAME_SIZE];
     ssize_t dirty_ms, muzzy_ms;
-    size_t grow_limit;
+    size_t grow_limit, oversize;
+    bool has_oversize; /* the program has set it; else the option oversize_threshold counts */
     uint64_t born_ms;
     uint64_t purges, purged_pages; /* calls that returned memory, and how much */
     /* These stay when it is destroyed: */

@@ -71,6 +71,8 @@ int serve_class_figure(const struct request *request, const struct node *node);
 int serve_mutex(const struct request *request, const struct node *node);
 int serve_mutex_reset(const struct request *request, const struct node *node);
 int serve_class_nonfull(const struct request *request, const struct node *node);
+int serve_extent_figure(const struct request *request, const struct node *node);
+int serve_hpa_figure(const struct request *request, const struct node *node);
 int serve_large_figure(const struct request *request, const struct node *node);
 int serve_class(const struct request *request, const struct node *node);
 int serve_large_size(const struct request *request, const struct node *node);
@@ -81,6 +83,7 @@ int serve_arenas_lookup(const struct request *request, const struct node *node);
 int serve_arena_initialized(const struct request *request, const struct node *node);
 int serve_arena_purge(const struct request *request, const struct node *node);
 int serve_arena_reset(const struct request *request, const struct node *node);
+int serve_arena_oversize(const struct request *request, const struct node *node);
 int serve_arena_dss(const struct request *request, const struct node *node);
 int serve_arena_name(const struct request *request, const struct node *node);
 int serve_arena_grow_limit(const struct request *request, const struct node *node);
@@ -109,6 +112,7 @@ int serve_prof_lg_sample(const struct request *request, const struct node *node)
 int serve_prof_log_start(const struct request *request, const struct node *node);
 int serve_prof_log_stop(const struct request *request, const struct node *node);
 int serve_prof_stats(const struct request *request, const struct node *node);
+int serve_prof_stats_large(const struct request *request, const struct node *node);
 /* Below experimental.*: */
 int serve_abort_hook(const struct request *request, const struct node *node);
 int serve_dump_hook(const struct request *request, const struct node *node);
@@ -147,6 +151,11 @@ enum {
     CLASS_ZERO = 2
 };
 #define CLASS_FIGURE(field) offsetof(struct figures_class, field)
+enum { DECAY_DIRTY = 1, DECAY_TOLD = 2 }; /* dirty pages, or else muzzy ones; can't be written */
+/* What of the free runs of a length: those that may be in memory, those that are not, or those of a
+ * kind that memoir has none of; how many, or their bytes. */
+enum { EXTENTS_NONE, EXTENTS_DIRTY, EXTENTS_RETAINED, EXTENTS_KIND = 3, EXTENTS_BYTES = 4 };
+enum { EXTENT_SIZES = 199 }; /* as in jemalloc: four for each doubling, from a page on */
 enum { LARGE_ALLOCS, LARGE_FREES, LARGE_LIVE }; /* of a size of large blocks */
 
 /* What of a mutex, and of which kind it is. */

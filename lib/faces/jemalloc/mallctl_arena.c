@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
+#include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/watch/watch.h"
 
@@ -143,10 +144,33 @@ int serve_arena_reset(const struct request *request, const struct node *node)
     return 0;
 }
 
-/* Nothing comes from sbrk here: the word is kept for the program to read. */
-int serve_arena_dss(const struct request *request, const struct node *node)
+/* No arena gets the blocks above this size here: the number is kept for the program to read. */
+int serve_arena_oversize(const struct request *request, const struct node *node)
 {
     (void)node;
+    struct arena *arena = arena_at(request->numbers[0]);
+    size_t value;
+    bool came;
+    int wrong = request_take(request, &value, sizeof value, &came);
+    if (arena == NULL || wrong)
+        return arena == NULL ? EFAULT : wrong;
+    size_t before = load_acquire(&arena->has_oversize)
+                        ? load_relaxed(&arena->oversize)
+                        : (size_t)jemalloc_values[JEMALLOC_oversize_threshold].number;
+    if (came) {
+        store_relaxed(&arena->oversize, value);
+        store_release(&arena->has_oversize, true);
+    }
+    return request_give(request, &before, sizeof before);
+}
+
+/* Nothing comes from sbrk here: the word is kept for the program to read. 1: it can only be read.
+ */
+int serve_arena_dss(const struct request *request, const struct node *node)
+{
+    int refused = node->number == 1 ? request_read_only(request) : 0;
+    if (refused)
+        return refused;
     static uint8_t all;
     struct arena *arena = arena_at(request->numbers[0]);
     uint8_t *kept = is_all(request->numbers[0]) ? &all : arena == NULL ? NULL : &arena->dss;
@@ -228,10 +252,14 @@ static ssize_t delay_ms(void)
     return config.return_delay_ms == config_never ? -1 : (ssize_t)config.return_delay_ms;
 }
 
-/* The delay of arenas.* and of number 0 is that of the process, and of arenas that begin. 1: dirty
- * pages, 0: muzzy pages, which do not exist here. */
+/* The delay of arenas.* and of number 0 is that of the process, and of arenas that begin. Muzzy
+ * pages do not exist here: their delay is kept for the program to read. */
 int serve_decay(const struct request *request, const struct node *node)
 {
+    int refused = node->number & DECAY_TOLD ? request_read_only(request) : 0;
+    bool dirty = (node->number & DECAY_DIRTY) != 0;
+    if (refused)
+        return refused;
     bool whole = strncmp(node->name, "arenas.", 7) == 0;
     struct arena *arena = whole ? arena_at(0) : arena_at(request->numbers[0]);
     ssize_t value, now;
@@ -244,14 +272,14 @@ int serve_decay(const struct request *request, const struct node *node)
     bool process = arena == NULL || (arena->owner == NULL && arena->number == 0);
     static ssize_t muzzy_ms;
     ssize_t *muzzy = process ? &muzzy_ms : &arena->muzzy_ms;
-    now = node->number == 0 ? load_relaxed(muzzy) : process ? delay_ms() : arena->dirty_ms;
-    if (came && node->number == 0)
+    now = !dirty ? load_relaxed(muzzy) : process ? delay_ms() : arena->dirty_ms;
+    if (came && !dirty)
         store_relaxed(muzzy, value);
     else if (came && process)
         store_relaxed(&config.return_delay_ms, value == -1 ? config_never : (uint64_t)value);
     else if (came)
         store_relaxed(&arena->dirty_ms, value);
-    if (came && value == 0 && !process && node->number == 1)
+    if (came && value == 0 && !process && dirty)
         extents_purge(arena, 0);
     return request_give(request, &now, sizeof now);
 }

@@ -18,6 +18,9 @@
 
 static void wants_profile(const char *call);
 static int path_take(const struct request *request, const char *call, const char **path);
+struct class_sums;
+static int class_answer(const struct request *request, const struct node *node,
+                        struct class_sums *sums);
 
 int serve_prof_active(const struct request *request, const struct node *node)
 {
@@ -185,16 +188,19 @@ int serve_prof_log_stop(const struct request *request, const struct node *node)
     return jemalloc_log_stop() ? 0 : EFAULT;
 }
 
-/* Requested bytes and picked blocks of one class, live and in all. */
+/* Requested bytes and picked blocks of one class, or of one size of large blocks, live and in all.
+ */
 struct class_sums {
-    size_t size;
+    size_t size; /* 0: large ones */
+    unsigned large;
     struct track_sum live, all;
 };
 
 static void class_row(void *context, const struct track_row *row)
 {
     struct class_sums *sums = context;
-    if (row->size != sums->size)
+    if (sums->size != 0 ? row->size != sums->size
+                        : row->size <= BLOCK_MAX || large_size_index(row->size) != sums->large)
         return;
     sums->live.objects += row->live.objects;
     sums->live.requested += row->live.requested;
@@ -210,8 +216,23 @@ int serve_prof_stats(const struct request *request, const struct node *node)
     if (refused)
         return refused;
     struct class_sums sums = {.size = class_size((unsigned)request->numbers[0] + 1)};
-    track_each(class_row, &sums);
-    const struct track_sum *sum = node->number == 0 ? &sums.live : &sums.all;
+    return class_answer(request, node, &sums);
+}
+
+static int class_answer(const struct request *request, const struct node *node,
+                        struct class_sums *sums)
+{
+    track_each(class_row, sums);
+    const struct track_sum *sum = node->number == 0 ? &sums->live : &sums->all;
     uint64_t answer[2] = {sum->requested, sum->objects};
     return request_give(request, answer, sizeof answer);
+}
+
+int serve_prof_stats_large(const struct request *request, const struct node *node)
+{
+    if (!jemalloc_on(JEMALLOC_prof_stats) || request->numbers[0] >= LARGE_SIZES)
+        return ENOENT;
+    int refused = request_read_only(request);
+    struct class_sums sums = {.large = (unsigned)request->numbers[0]};
+    return refused ? refused : class_answer(request, node, &sums);
 }

@@ -401,3 +401,43 @@ int serve_large_figure(const struct request *request, const struct node *node)
                          [LARGE_LIVE] = allocs > frees ? allocs - frees : 0};
     return refused ? refused : request_give(request, &values[node->number], sizeof values[0]);
 }
+
+/* The size of jemalloc's classes of free pages that a run of this length counts for: the largest
+ * that fits. */
+static unsigned extent_index(size_t bytes)
+{
+    size_t pages = bytes / os_page_size();
+    if (pages <= 4)
+        return pages == 0 ? 0 : (unsigned)pages - 1;
+    unsigned lg = 63 - (unsigned)__builtin_clzl(pages);
+    unsigned index = 4 * (lg - 1) + (unsigned)(pages >> (lg - 2) & 3) - 1;
+    return index < EXTENT_SIZES ? index : EXTENT_SIZES - 1;
+}
+
+/* Free runs of a length, as of now: they are counted one by one. All are of number 0; what lent
+ * memory is free belongs to an arena's hooks. */
+RACY int serve_extent_figure(const struct request *request, const struct node *node)
+{
+    size_t number = request->numbers[0], value = 0;
+    if (of_arena(number) == NULL || request->numbers[1] >= EXTENT_SIZES)
+        return ENOENT;
+    int refused = request_read_only(request);
+    unsigned kind = node->number & EXTENTS_KIND;
+    bool has =
+        kind != EXTENTS_NONE && (number == 0 || number == MALLCTL_ALL || number == arenas_count());
+    for (uint32_t id = 1, ids = span_count(); has && id < ids; id++) {
+        const struct span *span = span_at(id);
+        size_t bytes = (size_t)load_relaxed(&span->units) << UNIT_SHIFT;
+        if (load_relaxed(&span->state) == (kind == EXTENTS_DIRTY ? SPAN_DIRTY : SPAN_CLEAN) &&
+            extent_index(bytes) == request->numbers[1])
+            value += node->number & EXTENTS_BYTES ? bytes : 1;
+    }
+    return refused ? refused : request_give(request, &value, sizeof value);
+}
+
+/* 0, for each number of slabs that jemalloc has lists of. */
+int serve_hpa_figure(const struct request *request, const struct node *node)
+{
+    enum { LISTS = 64 };
+    return request->numbers[1] >= LISTS ? ENOENT : serve_arena_figure(request, node);
+}
