@@ -303,6 +303,8 @@ enum os_file os_file_at(const char *path)
         return OS_FILE_FOLDER;
     case S_IFLNK:
         return OS_FILE_LINK;
+    case S_IFCHR:
+        return OS_FILE_STREAM;
     default:
         return OS_FILE_OTHER;
     }

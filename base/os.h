@@ -169,7 +169,14 @@ void os_host(char *name, size_t size);
 int os_rename(const char *from, const char *to, bool replace);
 int os_unlink(const char *path);
 /* The kind of a file, without following a symbolic link. */
-enum os_file { OS_FILE_NONE, OS_FILE_PLAIN, OS_FILE_FOLDER, OS_FILE_LINK, OS_FILE_OTHER };
+enum os_file {
+    OS_FILE_NONE,
+    OS_FILE_PLAIN,
+    OS_FILE_FOLDER,
+    OS_FILE_LINK,
+    OS_FILE_STREAM, /* a device of characters: /dev/null, a terminal */
+    OS_FILE_OTHER
+};
 enum os_file os_file_at(const char *path);
 /* Identifies the file of a descriptor; all 0 if it is not open. */
 struct os_file_id {

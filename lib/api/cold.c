@@ -271,7 +271,7 @@ size_t cold_trim(void)
 
 void cold_hooks_changed(void)
 {
-    bool any = hooks_fill;
+    bool any = hooks_fill || load_relaxed(&calls_any);
     for (unsigned i = 0; i < HOOKS_MAX; i++)
         any |= load_relaxed(&hooks_set.on_new[i]) != NULL ||
                load_relaxed(&hooks_set.on_delete[i]) != NULL;

@@ -108,6 +108,8 @@ void cold_free(void *p, const struct caller *caller)
     bool ours;
     if (p == NULL)
         return;
+    if (unlikely(load_relaxed(&hooks_picked.end) != NULL))
+        hooks_call_end(p);
     if (unlikely(load_relaxed(&hooks_any))) {
         hooks_call_delete(p);
         filling_end(p);

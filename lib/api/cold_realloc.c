@@ -194,6 +194,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
 {
     bool ours, zero;
     unsigned mark = cold_mark(p, &ours);
+    if (unlikely(load_relaxed(&hooks_picked.end) != NULL) && mark != MARK_FREE)
+        hooks_call_end(p);
     if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
         units_of(size) != span_of(p)->length) {
         void *block = NULL;
@@ -208,6 +210,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
                 filling_grown(block, before);
                 hooks_call_resized(p, block, size);
             }
+            if (unlikely(load_relaxed(&hooks_picked.begin) != NULL))
+                hooks_call_begin(block, size, caller);
             return block;
         }
         /* no room in the window, or inside already: like any other block */
@@ -225,6 +229,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
             filling_grown(p, usable);
             hooks_call_resized(p, p, size);
         }
+        if (unlikely(load_relaxed(&hooks_picked.begin) != NULL) && mark != MARK_FREE)
+            hooks_call_begin(p, size, caller);
         return p;
     }
     struct origin origin = {caller, TRACK_MOVED, false};

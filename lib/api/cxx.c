@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdint.h>
 
+#include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
@@ -21,9 +22,15 @@ extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak)); /* libstdc++ t
 /* The type that std::nothrow_t and std::align_val_t arguments have for the ABI. */
 struct nothrow;
 
+/* To hooks, new is malloc or aligned_alloc, as in jemalloc. */
 static void *take(size_t align, size_t size, const struct caller *caller)
 {
-    return align == 0 ? libc_malloc(size, caller) : libc_aligned(align, size, caller);
+    void *block = align == 0 ? libc_malloc(size, caller) : libc_aligned(align, size, caller);
+    if (calls_wanted() && align == 0)
+        calls_alloc(CALL_MALLOC, block, (uintptr_t)block, (uintptr_t[]){size, 0, 0});
+    else if (calls_wanted())
+        calls_alloc(CALL_ALIGNED_ALLOC, block, (uintptr_t)block, (uintptr_t[]){align, size, 0});
+    return block;
 }
 
 bool cxx_new_aborts;

@@ -12,6 +12,7 @@
 #include "lib/api/debugging.h"
 #include "lib/api/guarding.h"
 #include "lib/api/hardening.h"
+#include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
@@ -34,6 +35,19 @@ static NOINLINE bool libc_try_again(const char *words)
     return false;
 }
 
+/* The hooks of a call (hooks.h), if there are any. */
+static void tell_alloc(enum call_alloc call, void *block, uintptr_t first, uintptr_t second)
+{
+    if (calls_wanted())
+        calls_alloc(call, block, (uintptr_t)block, (uintptr_t[]){first, second, 0});
+}
+
+static void tell_free(enum call_dalloc call, void *p, uintptr_t size)
+{
+    if (calls_wanted() && p != NULL)
+        calls_dalloc(call, p, (uintptr_t[]){(uintptr_t)p, size, 0});
+}
+
 /* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
  * the caller of malloc. */
 static NOINLINE void *malloc_slower(size_t size)
@@ -45,6 +59,7 @@ static NOINLINE void *malloc_slower(size_t size)
     do
         block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
     while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("malloc")));
+    tell_alloc(CALL_MALLOC, block, size, 0);
     return block;
 }
 
@@ -76,6 +91,7 @@ EXPORT void *malloc(size_t size)
 
 static NOINLINE void free_slower(void *p)
 {
+    tell_free(CALL_FREE, p, 0);
     if (cold_owned_push(p))
         return;
     struct caller caller = CALLER_HERE;
@@ -107,6 +123,7 @@ void libc_delete_slow(void *p, size_t size, size_t align, unsigned family)
         debugging_compare(p, size, align, &caller);
     else if (size != SIZE_UNKNOWN || align != 0)
         mismatch_look(p, size, align, &caller);
+    tell_free(size == SIZE_UNKNOWN ? CALL_FREE : CALL_SDALLOCX, p, size == SIZE_UNKNOWN ? 0 : size);
     libc_free(p, &caller);
 }
 
@@ -116,20 +133,35 @@ EXPORT void free(void *p)
         libc_free_slow(p);
 }
 
+static void *take_cleared(size_t size, const struct caller *caller)
+{
+    void *block;
+    do
+        block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, caller);
+    while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("calloc")));
+    return block;
+}
+
 static NOINLINE void *calloc_slower(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block;
-    do
-        block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, &caller);
-    while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("calloc")));
-    return block;
+    return take_cleared(size, &caller);
 }
 
 static NOINLINE void *calloc_slow(size_t size)
 {
     return harden_on ? hardening_malloc(size, calloc_slower) /* new blocks are zero */
                      : calloc_slower(size);
+}
+
+static NOINLINE void *calloc_told(size_t count, size_t size)
+{
+    struct caller caller = CALLER_HERE;
+    size_t bytes;
+    void *block =
+        take_cleared(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, &caller);
+    tell_alloc(CALL_CALLOC, block, count, size);
+    return block;
 }
 
 EXPORT void *calloc(size_t count, size_t size)
@@ -143,13 +175,41 @@ EXPORT void *calloc(size_t count, size_t size)
         if (likely(block != NULL))
             return memset(block, 0, bytes);
     }
-    return calloc_slow(bytes);
+    return unlikely(load_relaxed(&calls_any)) ? calloc_told(count, size) : calloc_slow(bytes);
+}
+
+/* As a call, and not parts of one, if it has hooks: those of the new block and of the old one are
+ * called while there are both. */
+static void *realloc_told(void *p, size_t size, const struct caller *caller)
+{
+    const uintptr_t args[] = {(uintptr_t)p, size, 0, 0};
+    size_t usable = malloc_usable_size(p), now;
+    void *block = NULL;
+    young.quiet = true;
+    if (sizes_stay(usable, size))
+        block = realloc(p, size);
+    else if (size > BLOCK_MAX && usable > BLOCK_MAX && cold_resize(p, size, caller) != 0)
+        block = p;
+    now = block == NULL ? 0 : malloc_usable_size(block);
+    if (block == NULL && (block = libc_malloc(size, caller)) != NULL)
+        memcpy(block, p, size < usable ? size : usable);
+    young.quiet = false;
+    if (block == p) {
+        calls_expand(CALL_REALLOC_STAYS, p, usable, now, (uintptr_t)p, args);
+    } else if (block != NULL) {
+        calls_alloc(CALL_REALLOC, block, (uintptr_t)block, args);
+        calls_dalloc(CALL_REALLOC_FREES, p, args);
+        libc_free(p, caller);
+    }
+    return block;
 }
 
 static NOINLINE void *realloc_slow(void *p, size_t size)
 {
     struct caller caller = CALLER_HERE;
     void *block;
+    if (calls_wanted())
+        return realloc_told(p, size, &caller);
     do
         block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size, &caller);
     while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("rallocx")));
@@ -162,6 +222,8 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
     struct caller caller = CALLER_HERE;
     struct heap *heap = load_relaxed(&heap_now);
     size_t usable = hot_size(p);
+    if (calls_wanted())
+        return realloc_told(p, size, &caller);
     void *block = hot_pop(heap, hot_mark(heap, size));
     if (unlikely(block == NULL) && (block = cold_malloc_moved(size, &caller)) == NULL) {
         if (size <= usable)
@@ -198,6 +260,7 @@ static NOINLINE void *realloc_zero(void *p)
                    "realloc(p, 0), and zero_realloc:abort is set; free the block instead");
         return NULL;
     }
+    tell_free(CALL_REALLOC_FREES, p, 0);
     libc_free(p, &caller);
     return NULL;
 }
@@ -205,19 +268,31 @@ static NOINLINE void *realloc_zero(void *p)
 static NOINLINE void *realloc_first(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    return libc_take(GRANULE, size, &caller, WORDS_OUT("realloc"));
+    void *block = libc_take(GRANULE, size, &caller, WORDS_OUT("realloc"));
+    tell_alloc(CALL_REALLOC, block, 0, size);
+    return block;
+}
+
+/* The block stays where it is. */
+static NOINLINE void *realloc_kept(void *p, size_t size)
+{
+    struct caller caller = CALLER_HERE;
+    return realloc_told(p, size, &caller);
 }
 
 EXPORT void *realloc(void *p, size_t size)
 {
     if (p == NULL)
-        return unlikely(libc_xmalloc != NULL) ? realloc_first(size) : malloc(size);
+        return unlikely(libc_xmalloc != NULL || load_relaxed(&calls_any)) ? realloc_first(size)
+                                                                          : malloc(size);
     if (unlikely(size == 0))
         return realloc_zero(p);
     size_t usable = hot_size(p);
     if (unlikely(usable == 0 || size > BLOCK_MAX))
         return realloc_slow(p, size);
     if (sizes_stay(usable, size)) {
+        if (calls_wanted())
+            return realloc_kept(p, size);
         cold_kept(p, size);
         return p;
     }
@@ -292,13 +367,17 @@ void *libc_malloc(size_t size, const struct caller *caller)
 EXPORT void *memalign(size_t align, size_t size)
 {
     struct caller caller = CALLER_HERE;
-    return libc_aligned(align, size, &caller);
+    void *block = libc_aligned(align, size, &caller);
+    tell_alloc(CALL_MEMALIGN, block, align, size);
+    return block;
 }
 
 EXPORT void *aligned_alloc(size_t align, size_t size)
 {
     struct caller caller = CALLER_HERE;
-    return libc_aligned(align, size, &caller);
+    void *block = libc_aligned(align, size, &caller);
+    tell_alloc(CALL_ALIGNED_ALLOC, block, align, size);
+    return block;
 }
 
 EXPORT int posix_memalign(void **out, size_t align, size_t size)
@@ -310,13 +389,17 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
     if (block == NULL)
         return ENOMEM; /* errno is set, too, as in glibc */
     *out = block;
+    if (calls_wanted())
+        calls_alloc(CALL_POSIX_MEMALIGN, block, 0, (uintptr_t[]){(uintptr_t)out, align, size});
     return 0;
 }
 
 EXPORT void *valloc(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    return libc_aligned(os_page_size(), size, &caller);
+    void *block = libc_aligned(os_page_size(), size, &caller);
+    tell_alloc(CALL_VALLOC, block, size, 0);
+    return block;
 }
 
 EXPORT void *pvalloc(size_t size)
@@ -327,7 +410,9 @@ EXPORT void *pvalloc(size_t size)
         return NULL;
     }
     struct caller caller = CALLER_HERE;
-    return libc_aligned(page, rounded == 0 ? page : rounded, &caller);
+    void *block = libc_aligned(page, rounded == 0 ? page : rounded, &caller);
+    tell_alloc(CALL_VALLOC, block, size, 0);
+    return block;
 }
 
 EXPORT size_t malloc_usable_size(void *p)

@@ -24,7 +24,8 @@ struct young {
     bool known : 1;     /* number, colour and pool are set */
     bool ended : 1;     /* the thread's destructors have run */
     bool deferring : 1; /* it is in the program's function for deferred frees (mimalloc), */
-    bool lending : 1;   /* or in one that lends memory (jemalloc's extent hooks) */
+    bool lending : 1;   /* or in one that lends memory (jemalloc's extent hooks), */
+    bool quiet : 1;     /* or in a hook (hooks.h), or a call that tells the hooks itself */
     int64_t clock;      /* bytes until the next sample */
     uint64_t random;
     struct heap_sums sums;         /* blocks that no bin saw, for the thread's own totals */

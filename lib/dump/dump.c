@@ -334,7 +334,8 @@ static int write_named(const struct dump_style *style, enum dump_reason reason, 
         dump_file_clean(dump_last_name);
     }
     uint64_t bytes = 0;
-    int fd = dump_file_open(dump_last_name);
+    bool stream = named && os_file_at(dump_last_name) == OS_FILE_STREAM;
+    int fd = stream ? dump_file_open_stream(dump_last_name) : dump_file_open(dump_last_name);
     if (fd < 0)
         return -fd;
     int error = write_profile(style, fd, words, &bytes);

@@ -33,6 +33,7 @@ static int temporary_fd = -1;
 static bool exists;
 
 static size_t folder_length(const char *path);
+static int fd_away(int fd);
 
 int dump_file_open(const char *target)
 {
@@ -50,6 +51,18 @@ int dump_file_open(const char *target)
                  : os_open(temporary,
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, MODE);
     }
+    fd = fd_away(fd);
+    if (fd >= 0)
+        os_lock_file(fd); /* tells processes, also of other containers, that the file is not
+                             stale */
+    temporary_fd = fd < 0 ? -1 : fd;
+    exists = fd >= 0;
+    return fd;
+}
+
+/* Not one of the standard descriptors, or a negative errno. */
+static int fd_away(int fd)
+{
     if (fd >= 0 && fd <= 2) { /* the program closed a standard descriptor, but may still print to
                                  it */
         int away = os_duplicate(fd);
@@ -57,11 +70,14 @@ int dump_file_open(const char *target)
             os_close(fd);
         fd = away;
     }
-    if (fd >= 0)
-        os_lock_file(fd); /* tells processes, also of other containers, that the file is not
-                             stale */
+    return fd;
+}
+
+int dump_file_open_stream(const char *target)
+{
+    int fd = fd_away(os_open(target, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0));
     temporary_fd = fd < 0 ? -1 : fd;
-    exists = fd >= 0;
+    exists = false;
     return fd;
 }
 
@@ -99,6 +115,7 @@ int dump_file_refused(enum os_file there)
         return ELOOP;
     case OS_FILE_FOLDER:
         return EISDIR;
+    case OS_FILE_STREAM:
     case OS_FILE_OTHER:
         return EEXIST;
     default:
@@ -109,6 +126,8 @@ int dump_file_refused(enum os_file there)
 int dump_file_finish(const char *target, bool replace)
 {
     int error = close_now();
+    if (!exists)
+        return error; /* a stream */
     if (error == 0 && replace)
         error = dump_file_refused(os_file_at(target));
     if (error == 0) {

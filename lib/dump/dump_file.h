@@ -17,6 +17,9 @@
 int dump_file_refused(enum os_file there);
 /* Begins a file that will become `target`. Its descriptor or a negative errno. */
 int dump_file_open(const char *target);
+/* The same for a target that exists and is written to as it is: a device of characters, such as
+ * /dev/null. `dump_file_finish` has nothing to rename then. */
+int dump_file_open_stream(const char *target);
 /* Renames it to `target`. Without `replace`, EEXIST if a file of that name exists: the temporary
  * file stays, for another target. 0 or an errno value, after which there is no temporary file. */
 int dump_file_finish(const char *target, bool replace);

@@ -25,6 +25,7 @@
 
 enum { BORN_BITS = 48 };
 
+track_walker *track_walk;
 static uint64_t lost;
 
 enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
@@ -251,7 +252,11 @@ void track_begin(struct record *record, const struct caller *caller, unsigned cl
         track_lost();
         return;
     }
-    unwind(&recorder->walk, caller, config.heap_depth);
+    track_walker *walker = load_acquire(&track_walk);
+    if (unlikely(walker != NULL))
+        walker(&recorder->walk, config.heap_depth);
+    else
+        unwind(&recorder->walk, caller, config.heap_depth);
     uint32_t stack = stacks_add(&recorder->walk);
     uint32_t kind = site_kind(class, usable, rate);
     if (unlikely(thread_says.kept > 0))

@@ -17,10 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "lib/heap/site_row.h"
 
 struct caller;
 struct record;
+struct walk;
 
 /* A block was picked: finds its stack and counts it. `class` is the allocator's, or CLASS_COUNT for
  * a large block. `born` is 0; for a block that continues one that realloc replaces, it is
@@ -30,6 +32,9 @@ static const uint64_t TRACK_MOVED = UINT64_MAX;
 void track_begin(struct record *record, const struct caller *caller, unsigned class, size_t usable,
                  size_t requested, uint64_t born, unsigned rate);
 uint64_t track_born(const struct record *record);
+/* Fills the walk in the place of the unwinder, with at most `most` frames; NULL: the unwinder. */
+typedef void track_walker(struct walk *walk, unsigned most);
+extern HIDDEN track_walker *track_walk;
 /* False if the block is not counted, because its thread is not recorded or memory was out. */
 bool track_rate(const struct record *record, unsigned *rate);
 /* A picked block was freed by `caller`, NULL if unknown; or realloc moved it (`moved`). */

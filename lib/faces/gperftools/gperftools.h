@@ -53,4 +53,7 @@ void gperftools_disown(void);
 enum { GPERFTOOLS_STATS_SIZE = 2048, GPERFTOOLS_STATS_SIZE_FULL = 24 << 10 };
 void gperftools_stats(struct print *out, unsigned level);
 
+/* Of malloc_hook_c.h: the stack above the last frame of this library, leaf first. */
+int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip_count);
+
 #endif

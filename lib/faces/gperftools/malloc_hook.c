@@ -13,6 +13,7 @@
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "lib/api/api.h"
+#include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/mmap_calls.h"
 #include "lib/process/process.h"
 #include "lib/watch/watch.h"
@@ -21,8 +22,7 @@ typedef void hook(void);
 typedef int add_call(hook *);
 typedef hook *set_call(hook *);
 
-/* The last place is that of MallocHook_Set..., the others are those of MallocHook_Add... */
-enum { ADDED_MAX = HOOKS_MAX - 1, SET_AT = ADDED_MAX };
+enum { ADDED_MAX = HOOKS_SET_AT, SET_AT = HOOKS_SET_AT };
 
 static int add(hook **places, unsigned most, hook *added);
 static int take_out(hook **places, hook *removed, const char *name);
@@ -120,7 +120,7 @@ static int add(hook **places, unsigned most, hook *added)
 static int take_out(hook **places, hook *removed, const char *name)
 {
     bool done = false;
-    for (unsigned i = 0; removed != NULL && i < HOOKS_MAX && !done; i++) {
+    for (unsigned i = 0; removed != NULL && i <= SET_AT && !done; i++) {
         hook *expected = removed;
         done = __atomic_compare_exchange_n(&places[i], &expected, NULL, false, __ATOMIC_ACQ_REL,
                                            __ATOMIC_RELAXED);
@@ -144,7 +144,6 @@ static void *theirs(const char *name)
     return next_find(name);
 }
 
-int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip_count);
 void *_ZN10MallocHook12UnhookedMMapEPvmiiil(void *start, size_t length, int protection, int flags,
                                             int fd, off_t offset);
 int _ZN10MallocHook14UnhookedMUnmapEPvm(void *start, size_t length);

@@ -29,10 +29,15 @@ static struct owner *owner_in(int flags);
 static void *take_in_arena(size_t size, int flags);
 static void *mallocx_told(size_t size, int flags);
 static void clear_from(void *block, size_t from);
+static void *mallocx_called(size_t size, int flags);
+static void *rallocx_called(void *p, size_t size, int flags);
+static size_t xallocx_called(void *p, size_t size, size_t extra, int flags);
 
 EXPORT void *mallocx(size_t size, int flags)
 {
     size_t align = align_of(flags);
+    if (calls_wanted())
+        return mallocx_called(size, flags);
     if (unlikely((unsigned)flags >> FLAG_ARENA_AT != 0)) {
         struct owner *owner = arena_owner(((unsigned)flags >> FLAG_ARENA_AT) - 1);
         void *block = NULL;
@@ -147,6 +152,8 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
 {
     struct caller caller = CALLER_HERE;
     size_t align = align_of(flags), usable = malloc_usable_size(p);
+    if (calls_wanted())
+        return rallocx_called(p, size, flags);
     size = size == 0 ? 1 : size;
     size_t wanted = nallocx(size, flags);
     if (wanted == 0) {
@@ -173,6 +180,8 @@ EXPORT size_t xallocx(void *p, size_t size, size_t extra, int flags)
 {
     struct caller caller = CALLER_HERE;
     size_t usable = malloc_usable_size(p), now = 0;
+    if (calls_wanted())
+        return xallocx_called(p, size, extra, flags);
     if (size > LARGE_MAX || (uintptr_t)p % align_of(flags) != 0)
         return usable;
     size_t most = extra > LARGE_MAX - size ? LARGE_MAX : size + extra;
@@ -192,6 +201,57 @@ EXPORT size_t xallocx(void *p, size_t size, size_t extra, int flags)
     return now;
 }
 
+/* The same calls where they have hooks (lib/api/hooks.h): what they consist of has none. */
+static NOINLINE void *mallocx_called(size_t size, int flags)
+{
+    young.quiet = true;
+    void *block = mallocx(size, flags);
+    young.quiet = false;
+    calls_alloc(CALL_MALLOCX, block, (uintptr_t)block, (uintptr_t[]){size, (uintptr_t)flags, 0});
+    return block;
+}
+
+/* One that would move is copied here, so that hooks are called while there are both blocks. */
+static NOINLINE void *rallocx_called(void *p, size_t size, int flags)
+{
+    struct caller caller = CALLER_HERE;
+    const uintptr_t args[] = {(uintptr_t)p, size, (uintptr_t)flags, 0};
+    size_t usable = malloc_usable_size(p), wanted = nallocx(size, flags);
+    young.quiet = true;
+    size_t now = xallocx(p, size, 0, flags);
+    bool stays = now == wanted && (uintptr_t)p % align_of(flags) == 0;
+    void *block = stays ? p : mallocx(size == 0 ? 1 : size, flags);
+    if (block != NULL && block != p)
+        memcpy(block, p, usable < wanted ? usable : wanted);
+    young.quiet = false;
+    if (block == p) {
+        calls_expand(CALL_RALLOCX_STAYS, p, usable, now, (uintptr_t)p, args);
+    } else if (block != NULL) {
+        calls_alloc(CALL_RALLOCX, block, (uintptr_t)block, args);
+        calls_dalloc(CALL_RALLOCX_FREES, p, args);
+        libc_free(p, &caller);
+    }
+    return block;
+}
+
+static NOINLINE size_t xallocx_called(void *p, size_t size, size_t extra, int flags)
+{
+    size_t usable = malloc_usable_size(p);
+    young.quiet = true;
+    size_t now = xallocx(p, size, extra, flags);
+    young.quiet = false;
+    calls_expand(CALL_XALLOCX, p, usable, now, now,
+                 (uintptr_t[]){(uintptr_t)p, size, extra, (uintptr_t)flags});
+    return now;
+}
+
+static NOINLINE void free_called(enum call_dalloc call, void *p, const uintptr_t args[3])
+{
+    struct caller caller = CALLER_HERE;
+    calls_dalloc(call, p, args);
+    libc_free(p, &caller);
+}
+
 EXPORT size_t sallocx(const void *p, int flags)
 {
     (void)flags;
@@ -200,15 +260,18 @@ EXPORT size_t sallocx(const void *p, int flags)
 
 EXPORT void dallocx(void *p, int flags)
 {
-    (void)flags;
-    free(p);
+    if (calls_wanted())
+        free_called(CALL_DALLOCX, p, (uintptr_t[]){(uintptr_t)p, (uintptr_t)flags, 0});
+    else
+        free(p);
 }
 
 EXPORT void sdallocx(void *p, size_t size, int flags)
 {
-    (void)size;
-    (void)flags;
-    free(p);
+    if (calls_wanted())
+        free_called(CALL_SDALLOCX, p, (uintptr_t[]){(uintptr_t)p, size, (uintptr_t)flags});
+    else
+        free(p);
 }
 
 EXPORT size_t nallocx(size_t size, int flags)

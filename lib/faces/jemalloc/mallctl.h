@@ -116,6 +116,13 @@ int serve_prof_stats_large(const struct request *request, const struct node *nod
 /* Below experimental.*: */
 int serve_abort_hook(const struct request *request, const struct node *node);
 int serve_dump_hook(const struct request *request, const struct node *node);
+int serve_hooks_install(const struct request *request, const struct node *node);
+int serve_hooks_remove(const struct request *request, const struct node *node);
+int serve_sample_hook(const struct request *request, const struct node *node);
+int serve_sample_free_hook(const struct request *request, const struct node *node);
+int serve_backtrace_hook(const struct request *request, const struct node *node);
+int serve_thread_event(const struct request *request, const struct node *node);
+int serve_active_pages(const struct request *request, const struct node *node);
 int serve_utilization(const struct request *request, const struct node *node);
 int serve_utilizations(const struct request *request, const struct node *node);
 int serve_batch_alloc(const struct request *request, const struct node *node);

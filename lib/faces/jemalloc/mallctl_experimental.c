@@ -8,7 +8,6 @@
 
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
-#include "lib/control/control.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
 #include "lib/faces/jemalloc/mallctl.h"
@@ -27,34 +26,6 @@ struct usage_of_class {
 
 static struct usage usage_of(const struct span *span);
 static bool has_both(const struct request *request);
-
-/* The function gets the last line in the place of an abort. */
-int serve_abort_hook(const struct request *request, const struct node *node)
-{
-    (void)node;
-    void (*hook)(const char *message);
-    bool came;
-    int refused = request_write_only(request);
-    int wrong = refused ? refused : request_take(request, &hook, sizeof hook, &came);
-    if (wrong || !came)
-        return wrong ? wrong : EINVAL;
-    store_release(&libc_abort_hook, hook);
-    return 0;
-}
-
-/* The function gets the name of each file. */
-int serve_dump_hook(const struct request *request, const struct node *node)
-{
-    (void)node;
-    void (*hook)(const char *name), (*before)(const char *name) = control_jemalloc.done;
-    bool came;
-    if (request->old == NULL && request->new == NULL)
-        return EINVAL;
-    int wrong = request_take(request, &hook, sizeof hook, &came);
-    if (wrong == 0 && came)
-        store_release(&control_jemalloc.done, hook);
-    return wrong ? wrong : request_give(request, &before, sizeof before);
-}
 
 int serve_utilization(const struct request *request, const struct node *node)
 {

@@ -345,6 +345,26 @@ int serve_arena_uptime(const struct request *request, const struct node *node)
     return request_give(request, &value, sizeof value);
 }
 
+/* Where the active pages of the last epoch stand: the program reads them there without a call. */
+int serve_active_pages(const struct request *request, const struct node *node)
+{
+    (void)node;
+    const struct arena *arena = arena_at(request->numbers[0]);
+    int refused = request_read_only(request);
+    if (request->old == NULL || request->old_length == NULL ||
+        *request->old_length != sizeof(size_t *) || refused)
+        return refused ? refused : EINVAL;
+    if (arena == NULL)
+        return ENOENT;
+    if (load_relaxed(&epoch) == 0 || (arena->number != 0 && load_acquire(&arena->figures) == NULL))
+        figures_refresh();
+    const struct figures *figures = arena->number == 0 ? &rest : load_acquire(&arena->figures);
+    if (figures == NULL)
+        return EAGAIN; /* it has no block yet, or memory is out */
+    const uint64_t *where = &figures->pages_active;
+    return request_give(request, &where, sizeof where);
+}
+
 int serve_class_figure(const struct request *request, const struct node *node)
 {
     const struct figures *figures = of_arena(request->numbers[0]);
