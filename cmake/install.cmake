@@ -21,8 +21,10 @@ foreach(link ${own_name} ${name_links})
     file(CREATE_LINK ../../${own_name} ${compat_links}/${link} SYMBOLIC)
     install(FILES ${compat_links}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()
-# Archives under these names, for -static: each is ours. libprofiler.a is not there, because the CPU profiler
-# of a static program would not see its threads start.
+# Archives under these names, for -static: each is ours. libprofiler.a is one of its own (names.cmake).
+if(TARGET profiler_archive)
+    install(FILES ${profiler_archive} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
+endif()
 foreach(name jemalloc mimalloc tcmalloc tcmalloc_minimal tcmalloc_debug tcmalloc_minimal_debug)
     file(CREATE_LINK ../../libmemoir.a ${compat_links}/lib${name}.a SYMBOLIC)
     install(FILES ${compat_links}/lib${name}.a DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)

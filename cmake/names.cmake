@@ -68,14 +68,15 @@ endforeach()
 # libprofiler.so: gperftools' CPU profiler alone, for programs that keep their own malloc. It is linked from
 # the rooms below lib/api, none of which defines malloc, a file of it that does not either, and keeps
 # only what the profiler's functions reach (--gc-sections).
-add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profiler_alone.c
-    $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_window>
+set(profiler_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_window>
     $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
     $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard>
     $<TARGET_OBJECTS:memoir_dump>
-    $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/environment|process/next|process/sleep>
-    $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/thread_start>
+    $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/environment|process/next>
     $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler|gperftools/cpuprofile>)
+add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profiler_alone.c ${profiler_objects}
+    $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/sleep>
+    $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/thread_start>)
 target_compile_options(memoir_profiler PRIVATE ${MEMOIR_LIBRARY_FLAGS})
 target_compile_definitions(memoir_profiler PRIVATE FACE=gperftools MODE=cpu SONAME="libprofiler.so.0")
 target_link_options(memoir_profiler PRIVATE -Wl,--gc-sections -Wl,--no-undefined -Wl,-z,nodelete
@@ -83,3 +84,23 @@ target_link_options(memoir_profiler PRIVATE -Wl,--gc-sections -Wl,--no-undefined
 set_target_properties(memoir_profiler PROPERTIES OUTPUT_NAME profiler SOVERSION 0
     C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${compat_dir})
 list(APPEND name_targets memoir_profiler)
+
+# libprofiler.a: the same as one object, as libmemoir.a is. It wraps neither pthread_create nor poll, which a
+# static program must get from its own libc: threads are found by the scan for them, ten times a second.
+set(profiler_archive ${compat_dir}/libprofiler.a)
+set(profiler_object ${PROJECT_BINARY_DIR}/profiler.o)
+set(profiler_names)
+foreach(name Start StartWithOptions Stop Flush Enable Disable RegisterThread GetCurrentState GetStackTrace)
+    list(APPEND profiler_names -u Profiler${name})
+endforeach()
+add_custom_command(
+    OUTPUT ${profiler_archive}
+    COMMAND ${CMAKE_LINKER} -r --gc-sections ${profiler_names} -u ProfilingIsEnabledForAllThreads
+        -o ${profiler_object} "$<TARGET_OBJECTS:memoir_profiler>" "${profiler_objects}"
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${profiler_object}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${profiler_archive}
+    COMMAND ${CMAKE_AR} rcsD ${profiler_archive} ${profiler_object}
+    DEPENDS memoir_profiler $<TARGET_OBJECTS:memoir_profiler> ${profiler_objects}
+    COMMENT "Linking libprofiler.a (hidden symbols localised)"
+    COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(profiler_archive ALL DEPENDS ${profiler_archive})

@@ -60,6 +60,9 @@ include(cmake/tool.cmake)
 
 # What `./dev build` asks for; `all` has the test programs as well.
 add_custom_target(products DEPENDS memoir_shared memoir_archive ${name_targets})
+if(TARGET profiler_archive)
+    add_dependencies(products profiler_archive)
+endif()
 if(TARGET memoir_tool)
     add_dependencies(products memoir_tool memoir_completions)
 endif()

@@ -185,9 +185,10 @@ static void *realloc_told(void *p, size_t size, const struct caller *caller)
     const uintptr_t args[] = {(uintptr_t)p, size, 0, 0};
     size_t usable = malloc_usable_size(p), now;
     void *block = NULL;
+    bool freed = false; /* in modes that always move */
     young.quiet = true;
     if (sizes_stay(usable, size))
-        block = realloc(p, size);
+        freed = (block = realloc(p, size)) != p && block != NULL;
     else if (size > BLOCK_MAX && usable > BLOCK_MAX && cold_resize(p, size, caller) != 0)
         block = p;
     now = block == NULL ? 0 : malloc_usable_size(block);
@@ -199,7 +200,8 @@ static void *realloc_told(void *p, size_t size, const struct caller *caller)
     } else if (block != NULL) {
         calls_alloc(CALL_REALLOC, block, (uintptr_t)block, args);
         calls_dalloc(CALL_REALLOC_FREES, p, args);
-        libc_free(p, caller);
+        if (!freed)
+            libc_free(p, caller);
     }
     return block;
 }

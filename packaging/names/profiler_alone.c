@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libprofiler.so has in the place of lib/api: it comes up, notices forks and the ends of threads,
+ * What libprofiler.so and libprofiler.a have in the place of lib/api: it comes up, notices forks and the ends of threads,
  * and writes the last profile, while malloc stays what it is in the program. If libmemoir.so is in the
  * process as well, that one profiles, and calls are passed on to it.
  */
@@ -23,6 +23,8 @@
 #include "lib/heap/observer.h"
 
 extern const char __ehdr_start[] HIDDEN, _end[] HIDDEN;
+#pragma weak dlsym /* static programs have none */
+extern const char *memoir_version(void) __attribute__((weak));
 void *profiler_next(const char *name);
 
 bool init_ready;
@@ -33,12 +35,14 @@ static pthread_key_t key;
 /* libmemoir's function of that name; NULL: it is not in the process. */
 void *profiler_next(const char *name)
 {
-    return dlsym(RTLD_DEFAULT, "memoir_version") == NULL ? NULL : dlsym(RTLD_NEXT, name);
+    if (dlsym == NULL || dlsym(RTLD_DEFAULT, "memoir_version") == NULL)
+        return NULL;
+    return dlsym(RTLD_NEXT, name);
 }
 
 bool foreign_serves(const char *function)
 {
-    const char *found = dlsym(RTLD_DEFAULT, function);
+    const char *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, function);
     return (found != NULL && (found < __ehdr_start || found >= _end)) ||
            profiler_next(function) != NULL;
 }
@@ -92,7 +96,8 @@ __attribute__((constructor)) static void come_up(void)
         return;
     pthread_atfork(cpu_fork_prepare, cpu_fork_parent, fork_child);
     objects_refresh();
-    cpuprofile_before_main();
+    if (memoir_version == NULL) /* else that library heeds CPUPROFILE */
+        cpuprofile_before_main();
 }
 
 __attribute__((destructor)) static void go(void)

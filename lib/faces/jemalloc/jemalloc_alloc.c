@@ -221,8 +221,10 @@ static NOINLINE void *rallocx_called(void *p, size_t size, int flags)
     size_t now = xallocx(p, size, 0, flags);
     bool stays = now == wanted && (uintptr_t)p % align_of(flags) == 0;
     void *block = stays ? p : mallocx(size == 0 ? 1 : size, flags);
-    if (block != NULL && block != p)
-        memcpy(block, p, usable < wanted ? usable : wanted);
+    if (block != NULL && block != p) {
+        size_t room = malloc_usable_size(block); /* less than that of nallocx in some modes */
+        memcpy(block, p, usable < room ? usable : room);
+    }
     young.quiet = false;
     if (block == p) {
         calls_expand(CALL_RALLOCX_STAYS, p, usable, now, (uintptr_t)p, args);
