@@ -39,7 +39,7 @@ gperftools)
         libraries="$libraries lib$name.so lib$name.so.4"
         descriptions="$descriptions lib$name"
     done
-    libraries="$libraries libtcmalloc.a libtcmalloc_minimal.a libtcmalloc_debug.a libtcmalloc_minimal_debug.a"
+    libraries="$libraries libtcmalloc.a libtcmalloc_minimal.a libtcmalloc_debug.a libtcmalloc_minimal_debug.a libprofiler.a"
     headers=$(cd "$sources" && echo gperftools/*.h google/*.h)
     commands='pprof google-pprof'
     ;;

@@ -210,6 +210,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
                 filling_grown(block, before);
                 hooks_call_resized(p, block, size);
             }
+            if (unlikely(size >= load_relaxed(&hooks_large.bytes)) && block != p)
+                hooks_call_large(block, size, caller);
             if (unlikely(load_relaxed(&hooks_picked.begin) != NULL))
                 hooks_call_begin(block, size, caller);
             return block;

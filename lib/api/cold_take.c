@@ -213,6 +213,8 @@ INLINE void *take_from(struct owner *owner, size_t size, size_t align, const str
         filling_begin(block, origin->clear, zero);
         hooks_call_new(block, size);
     }
+    if (unlikely(size >= load_relaxed(&hooks_large.bytes)))
+        hooks_call_large(block, size, origin->caller);
     if (unlikely(load_relaxed(&hooks_picked.begin) != NULL) && block != NULL)
         hooks_call_begin(block, size, origin->caller);
     return block;

@@ -7,6 +7,7 @@
 
 struct hooks hooks_set;
 struct hooks_picked hooks_picked;
+struct hooks_large hooks_large = {.bytes = SIZE_MAX};
 bool hooks_any, hooks_fill;
 
 void hooks_call_new(const void *block, size_t size)
@@ -49,6 +50,13 @@ static bool is_picked(const void *block)
         return track_rate(&((struct large_record *)meta_at(span->record))->record, &rate);
     const struct record *record = central_record(span, block);
     return record != NULL && track_rate(record, &rate);
+}
+
+void hooks_call_large(const void *block, size_t size, const struct caller *caller)
+{
+    void (*told)(const void *, size_t, const struct caller *) = load_acquire(&hooks_large.told);
+    if (told != NULL && block != NULL)
+        told(block, size, caller);
 }
 
 void hooks_call_begin(const void *block, size_t size, const struct caller *caller)

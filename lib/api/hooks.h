@@ -44,6 +44,13 @@ struct hooks_picked {
     void (*end)(const void *block);
 };
 extern HIDDEN struct hooks_picked hooks_picked;
+/* A function for new blocks of at least `bytes`. */
+struct hooks_large {
+    size_t bytes; /* SIZE_MAX: none */
+    void (*told)(const void *block, size_t size, const struct caller *caller);
+};
+extern HIDDEN struct hooks_large hooks_large;
+void hooks_call_large(const void *block, size_t size, const struct caller *caller);
 /* From outside of the allocator, any block: */
 void hooks_call_begin(const void *block, size_t size, const struct caller *caller);
 void hooks_call_end(const void *block);

@@ -35,4 +35,23 @@ for rate in TCMALLOC_RELEASE_RATE=2.5 TCMALLOC_RELEASE_RATE=0 TCMALLOC_AGGRESSIV
     run $rate
     between "$rate" "$first" 255 256
 done
+
+# A line for each large block, and the next one only for a block that is an eighth larger.
+cat >large.c <<'C'
+#include <stdlib.h>
+int main(void)
+{
+    void *volatile blocks[5] = {malloc(4 << 20), malloc(5 << 20), malloc(5 << 20), calloc(6, 1 << 20),
+                                malloc(100)};
+    blocks[4] = realloc(blocks[4], 8 << 20);
+    return blocks[4] == NULL;
+}
+C
+build large.c -o large
+TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD=5000000 preload ./large 2>errors || fail "large: exit code $?"
+sed 's/ == 0x[0-9a-f]* @ \( 0x[0-9a-f]*\)\{3,\}$/ ok/' errors >lines
+printf 'tcmalloc: large alloc %s bytes ok\n' 5242880 6291456 8388608 | cmp -s - lines ||
+    fail "large blocks: $(cat errors)"
+preload ./large 2>errors
+[ ! -s errors ] || fail "without the variable: $(cat errors)"
 finish

@@ -20,6 +20,7 @@ struct gperftools_settings {
     uint64_t sample_bytes; /* TCMALLOC_SAMPLE_PARAMETER; 0: no change */
     uint64_t cache_bytes;  /* of all threads; 0: no change */
     uint64_t limit_bytes;  /* of the heap; 0: none */
+    uint64_t large_bytes;  /* blocks that are told of; 0: none */
     uint64_t delay_ms;     /* until free memory goes back */
     unsigned signal, stats_level;
     bool signal_wrong; /* the variable is set, but not to a signal's number */
@@ -52,6 +53,9 @@ void gperftools_disown(void);
 /* The table of MALLOCSTATS; level 2: with free memory by size. */
 enum { GPERFTOOLS_STATS_SIZE = 2048, GPERFTOOLS_STATS_SIZE_FULL = 24 << 10 };
 void gperftools_stats(struct print *out, unsigned level);
+
+/* New blocks of this size and more are told of on standard error. */
+void large_report_start(uint64_t bytes);
 
 /* Of malloc_hook_c.h: the stack above the last frame of this library, leaf first. */
 int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip_count);

@@ -28,6 +28,7 @@ void gperftools_settings_read(void)
     int64_t cache = gperftools_number("TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", -1);
     settings->cache_bytes = cache < 0 ? 0 : gperftools_cache_bytes((uint64_t)cache);
     settings->limit_bytes = positive("TCMALLOC_HEAP_LIMIT_MB", 0) << 20;
+    settings->large_bytes = positive("TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD", 0);
     settings->delay_ms = delay_ms();
     uint64_t signal = positive("HEAPPROFILESIGNAL", 0);
     settings->signal = signal > 64 ? 0 : (unsigned)signal;
