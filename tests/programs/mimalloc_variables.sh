@@ -47,6 +47,26 @@ run MIMALLOC_PURGE_DELAY=-1 MIMALLOC_ALLOW_LARGE_OS_PAGES=1 MIMALLOC_USE_NUMA_NO
 has '^return.delay:never$'
 has '^thp:on$'
 has '^numa.nodes:2$'
+cat >fill.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+    unsigned blocks = 0;
+    for (void *block; blocks < 1000 && (block = malloc(1 << 20)) != NULL; blocks++)
+        memset(block, 1, 1 << 20);
+    return printf("%u\n", blocks) < 0;
+}
+C
+build fill.c -o fill
+for memory in 64MiB 67108864 65536K; do
+    blocks=$(env MIMALLOC_RESERVE_OS_MEMORY=$memory MIMALLOC_DISALLOW_OS_ALLOC=1 LD_PRELOAD="$MEMOIR_LIB" ./fill)
+    [ "$blocks" -ge 55 ] && [ "$blocks" -le 67 ] || fail "$memory set aside: $blocks blocks of 1 MiB"
+done
+[ "$(MIMALLOC_RESERVE_OS_MEMORY=64MiB preload ./fill)" = 1000 ] || fail "memory that is set aside is a limit"
+run MIMALLOC_RESERVE_HUGE_OS_PAGES=4000 MIMALLOC_SHOW_ERRORS=1
+has '^mimalloc: warning: mi_reserve_huge_os_pages: no memory'
 run MIMALLOC_PURGE_DELAY=5 MIMALLOC_RESET_DELAY=6 MEMOIR=verbose:on
 has '^return.delay:5ms$'
 

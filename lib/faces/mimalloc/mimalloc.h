@@ -88,6 +88,8 @@ bool mimalloc_aligns(size_t align);
 /* Calls the function of mi_register_deferred_free, if there is one. */
 void mimalloc_deferred_free(bool force);
 void mi_free(void *p);
+int mi_reserve_os_memory(size_t size, bool commit, bool large);
+int mi_reserve_huge_os_pages_at(size_t pages, int node, size_t ms);
 size_t mi_usable_size(const void *p);
 
 #endif

@@ -17,7 +17,7 @@
 enum { NONE = -1 };
 enum kind { NUMBER, SIZE };
 enum effect { WORKS, KNOWN, REFUSED };
-enum { KIB = 1024, LINE_SIZE = 4096 };
+enum { KIB = 1024, LINE_SIZE = 4096, MS_A_PAGE = 500 };
 
 static const struct {
     int8_t number2, number3;
@@ -269,10 +269,24 @@ static void print_refused(void)
                              text_of(option, 2));
 }
 
+/* What is to be set aside at the start. A failure is a warning. */
+static void reserve(void)
+{
+    long pages = mimalloc_option(MIMALLOC_reserve_huge_os_pages);
+    long kib = mimalloc_option(MIMALLOC_reserve_os_memory);
+    if (pages > 0)
+        mi_reserve_huge_os_pages_at((size_t)pages, -1, (size_t)pages * MS_A_PAGE);
+    if (kib > 0)
+        mi_reserve_os_memory((size_t)kib * KIB, true, true);
+}
+
 void mimalloc_before_main(void)
 {
     mimalloc_init();
-    if (mimalloc_option(MIMALLOC_verbose) == 0 || foreign_malloc())
+    if (foreign_malloc())
+        return;
+    reserve();
+    if (mimalloc_option(MIMALLOC_verbose) == 0)
         return;
     mimalloc_print_options(NULL, NULL);
     print_refused();
