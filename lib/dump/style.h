@@ -51,7 +51,8 @@ struct dump_style {
                                       program: jemalloc's option abort */
     /* A function of the program's that gets the name of each file, or NULL. No lock is held. */
     void (*done)(const char *name);
-    bool announce; /* "Dumping heap profile to FILE (REASON)" on standard error */
+    void (*run)(void); /* called instead of writing a file, or NULL. No lock is held. */
+    bool announce;     /* "Dumping heap profile to FILE (REASON)" on standard error */
 };
 
 #endif

@@ -24,7 +24,8 @@ enum { TRIGGERS = 32 }; /* three styles with ten kinds each fit */
 
 static BULK struct trigger triggers[TRIGGERS];
 static bool any, failure_awaited;
-static uint64_t signals; /* one bit for each signal that came and whose dump is not made yet */
+static void (*pending)(void); /* `run` of a style that is due */
+static uint64_t signals;      /* one bit for each signal that came and whose dump is not made yet */
 
 /* How far below the limit ABOVE is ready again, and PEAK's smallest step. */
 static uint64_t eighth(uint64_t bytes)
@@ -235,6 +236,10 @@ static void run_locked(void)
         if (trigger->kind == DUMP_SIGNAL ? !(came & bit_of(trigger->step))
                                          : !trigger_due(trigger, &now, now_ms))
             continue;
+        if (trigger->style->run != NULL) {
+            store_relaxed(&pending, trigger->style->run);
+            continue;
+        }
         uint64_t from_ms = os_now_ms();
         dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &now);
         trigger_took(trigger, from_ms, os_now_ms());
@@ -247,7 +252,7 @@ static void run_locked(void)
 /* A signal that comes during this call, or while another thread dumps, is not lost: `totals_due`
  * stays true, so the thread with the lock sees it in the end, or the next thread that calls this.
  */
-void triggers_run(void)
+static void run(void)
 {
     if (confined(CONFINE_FILES))
         store_relaxed(&totals_due, false);
@@ -259,6 +264,16 @@ void triggers_run(void)
         run_locked();
         dump_unlock();
     } while (load_relaxed(&signals) != 0);
+}
+
+void triggers_run(void)
+{
+    run();
+    void (*call)(void) = load_relaxed(&pending) == NULL
+                             ? NULL
+                             : __atomic_exchange_n(&pending, NULL, __ATOMIC_RELAXED);
+    if (unlikely(call != NULL))
+        call();
 }
 
 void triggers_reset(void)
@@ -282,7 +297,7 @@ static void on_signal(int number)
     __atomic_fetch_or(&signals, bit_of((uint64_t)number), __ATOMIC_ACQ_REL);
     store_relaxed(&totals_due, true);
     if (lock_held == 0)
-        triggers_run();
+        run();
 }
 
 static struct trigger *find_locked(const struct dump_style *style, enum dump_reason kind,

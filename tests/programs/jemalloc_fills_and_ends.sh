@@ -67,4 +67,26 @@ found san_guard_large:3 100000 3
 found san_guard_small:1 64 10000
 MALLOC_CONF=san_guard_large:3 ./fills over 100000 2 >output 2>&1 || fail "two of three large blocks: $(cat output)"
 MALLOC_CONF=san_guard_small:1000000 ./fills over 64 10000 >output 2>&1 || fail "no span of a million: $(cat output)"
+
+# Statistics for each so many bytes, in the sections and the format that the options say.
+cat >interval.c <<'C'
+#include <stdlib.h>
+int main(void)
+{
+    for (int i = 0; i < 30; i++)
+        free(opaque = malloc(1 << 20));
+    return 0;
+}
+C
+sed -i '1i void *volatile opaque;' interval.c
+build interval.c -o interval
+for bytes in 10485760=3 1048576=30 100000000=0; do
+    MALLOC_CONF=stats_interval:${bytes%=*},stats_interval_opts:gmdabl preload ./interval 2>errors ||
+        fail "stats_interval: exit code $?"
+    count=$(grep -c '^___ Begin jemalloc statistics ___$' errors)
+    [ "$count" -eq "${bytes#*=}" ] || [ "$count" -eq $((${bytes#*=} - 1)) ] ||
+        fail "stats_interval:$bytes: $count times: $(head -5 errors)"
+done
+MALLOC_CONF=stats_interval:20000000,stats_interval_opts:J preload ./interval 2>errors
+grep -q '^{"jemalloc":{"version":' errors || fail "stats_interval_opts:J: $(head -c 100 errors)"
 finish

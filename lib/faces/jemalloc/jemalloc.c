@@ -250,9 +250,19 @@ void jemalloc_set_gdump(bool on)
 }
 
 /* Automatic dumps are made only if the program asked for a profile and the prefix is not empty. */
+static void print_interval(void)
+{
+    jemalloc_stats(NULL, NULL, jemalloc_values[JEMALLOC_stats_interval_opts].text);
+}
+/* Statistics for each so many bytes that are allocated: a dump that writes no file. */
+static const struct dump_style interval_stats = {.run = print_interval};
+
 void jemalloc_ready(void)
 {
     arenas_begin();
+    int64_t bytes = (int64_t)jemalloc_values[JEMALLOC_stats_interval].number;
+    if (bytes >= 0)
+        trigger_set(&interval_stats, DUMP_ALLOCATED, bytes == 0 ? 1 : (uint64_t)bytes);
     if (jemalloc_on(JEMALLOC_prof_recent_alloc_max))
         recent_set_max((int64_t)jemalloc_values[JEMALLOC_prof_recent_alloc_max].number);
     if (!jemalloc_values[JEMALLOC_prof].given || !jemalloc_on(JEMALLOC_prof))
@@ -277,6 +287,7 @@ void jemalloc_disown(void)
 {
     set(JEMALLOC_stats_print, false);
     set(JEMALLOC_prof_final, false);
+    trigger_set(&interval_stats, DUMP_ALLOCATED, 0);
     tell_final();
     trigger_set(&control_jemalloc, DUMP_ALLOCATED, 0);
     if (load_relaxed(&jemalloc_state.gdump))
