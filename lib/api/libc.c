@@ -36,13 +36,13 @@ static NOINLINE bool libc_try_again(const char *words)
 }
 
 /* The hooks of a call (hooks.h), if there are any. */
-static void tell_alloc(enum call_alloc call, void *block, uintptr_t first, uintptr_t second)
+INLINE void tell_alloc(enum call_alloc call, void *block, uintptr_t first, uintptr_t second)
 {
     if (calls_wanted())
         calls_alloc(call, block, (uintptr_t)block, (uintptr_t[]){first, second, 0});
 }
 
-static void tell_free(enum call_dalloc call, void *p, uintptr_t size)
+INLINE void tell_free(enum call_dalloc call, void *p, uintptr_t size)
 {
     if (calls_wanted() && p != NULL)
         calls_dalloc(call, p, (uintptr_t[]){(uintptr_t)p, size, 0});
@@ -133,7 +133,7 @@ EXPORT void free(void *p)
         libc_free_slow(p);
 }
 
-static void *take_cleared(size_t size, const struct caller *caller)
+INLINE void *take_cleared(size_t size, const struct caller *caller)
 {
     void *block;
     do

@@ -51,7 +51,8 @@ void gperftools_init(void)
         config.cache_total = settings->cache_bytes;
     if (settings->limit_bytes != 0)
         config.limit = settings->limit_bytes;
-    large_report_start(settings->large_bytes);
+    if (settings->large_bytes != 0)
+        large_report_start(settings->large_bytes);
     heap_checker_init();
     if (settings->prefix != NULL) {
         config.heap = true;

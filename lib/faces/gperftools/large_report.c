@@ -17,8 +17,6 @@ static void told(const void *block, size_t size, const struct caller *caller);
 
 void large_report_start(uint64_t bytes)
 {
-    if (bytes == 0)
-        return;
     store_relaxed(&hooks_large.bytes, (size_t)bytes);
     store_release(&hooks_large.told, told);
 }

@@ -14,7 +14,7 @@
 #include "lib/alloc/alloc.h"
 
 enum {
-    MALLCTL_NUMBERS = 2,     /* numbers in one name: stats.arenas.0.bins.1.curregs */
+    MALLCTL_NUMBERS = 3,     /* numbers in one name: stats.arenas.0.extents.1.ndirty */
     MALLCTL_PARTS = 7,       /* words and numbers in one name */
     MALLCTL_ALL = 4096,      /* in the place of an arena's number: all of them, */
     MALLCTL_DESTROYED = 4097 /* all that were destroyed */
@@ -159,9 +159,9 @@ enum {
 };
 #define CLASS_FIGURE(field) offsetof(struct figures_class, field)
 enum { DECAY_DIRTY = 1, DECAY_TOLD = 2 }; /* dirty pages, or else muzzy ones; can't be written */
-/* What of the free runs of a length: those that may be in memory, those that are not, or those of a
- * kind that memoir has none of; how many, or their bytes. */
-enum { EXTENTS_NONE, EXTENTS_DIRTY, EXTENTS_RETAINED, EXTENTS_KIND = 3, EXTENTS_BYTES = 4 };
+/* What of the free runs of a length: two kinds that memoir has none of, those that may be in
+ * memory, those that are not; how many of each, or their bytes. */
+enum extents { EXTENTS_DIRTY = 4, EXTENTS_RETAINED = 6, EXTENTS_BYTES = 1 };
 enum { EXTENT_SIZES = 199 }; /* as in jemalloc: four for each doubling, from a page on */
 enum { LARGE_ALLOCS, LARGE_FREES, LARGE_LIVE }; /* of a size of large blocks */
 

@@ -438,19 +438,20 @@ static unsigned extent_index(size_t bytes)
  * memory is free belongs to an arena's hooks. */
 RACY int serve_extent_figure(const struct request *request, const struct node *node)
 {
+    (void)node;
     size_t number = request->numbers[0], value = 0;
     if (of_arena(number) == NULL || request->numbers[1] >= EXTENT_SIZES)
         return ENOENT;
     int refused = request_read_only(request);
-    unsigned kind = node->number & EXTENTS_KIND;
+    size_t in_bytes = request->numbers[2] & EXTENTS_BYTES, kind = request->numbers[2] - in_bytes;
     bool has =
-        kind != EXTENTS_NONE && (number == 0 || number == MALLCTL_ALL || number == arenas_count());
+        kind >= EXTENTS_DIRTY && (number == 0 || number == MALLCTL_ALL || number == arenas_count());
     for (uint32_t id = 1, ids = span_count(); has && id < ids; id++) {
         const struct span *span = span_at(id);
         size_t bytes = (size_t)load_relaxed(&span->units) << UNIT_SHIFT;
         if (load_relaxed(&span->state) == (kind == EXTENTS_DIRTY ? SPAN_DIRTY : SPAN_CLEAN) &&
             extent_index(bytes) == request->numbers[1])
-            value += node->number & EXTENTS_BYTES ? bytes : 1;
+            value += in_bytes ? bytes : 1;
     }
     return refused ? refused : request_give(request, &value, sizeof value);
 }

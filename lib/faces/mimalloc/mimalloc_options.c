@@ -274,6 +274,8 @@ static void reserve(void)
 {
     long pages = mimalloc_option(MIMALLOC_reserve_huge_os_pages);
     long kib = mimalloc_option(MIMALLOC_reserve_os_memory);
+    if ((pages <= 0 && kib <= 0) || foreign_malloc())
+        return;
     if (pages > 0)
         mi_reserve_huge_os_pages_at((size_t)pages, -1, (size_t)pages * MS_A_PAGE);
     if (kib > 0)
@@ -283,10 +285,8 @@ static void reserve(void)
 void mimalloc_before_main(void)
 {
     mimalloc_init();
-    if (foreign_malloc())
-        return;
     reserve();
-    if (mimalloc_option(MIMALLOC_verbose) == 0)
+    if (mimalloc_option(MIMALLOC_verbose) == 0 || foreign_malloc())
         return;
     mimalloc_print_options(NULL, NULL);
     print_refused();
