@@ -368,6 +368,24 @@ void *central_take_one(unsigned pool, unsigned list)
     return block;
 }
 
+static void *take_left(unsigned pool, unsigned list)
+{
+    const struct central *central = central_peek(pool, list);
+    return central != NULL && load_relaxed(&central->here) > 0 ? central_take_one(pool, list)
+                                                               : NULL;
+}
+
+void *central_take_left(unsigned class)
+{
+    void *block = NULL;
+    for (unsigned pool = 0; pool < POOL_MAX && block == NULL; pool++) {
+        block = take_left(pool, CENTRAL_WATCHED + class);
+        for (unsigned colour = 0; colour < COLOURS && block == NULL; colour++)
+            block = take_left(pool, mark_make(class, colour));
+    }
+    return block;
+}
+
 struct record *central_record(struct span *span, const void *block)
 {
     struct record *records = meta_at(span->record);

@@ -47,6 +47,9 @@ unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wante
 void central_give(void *const *slots, unsigned count);
 /* One block for the program, past all bins. NULL when memory is out. */
 void *central_take_one(unsigned pool, unsigned list);
+/* A free block of the class, whichever list has one; NULL: none has. For when memory is out: the
+ * block may be of another colour, or of a span with records. */
+void *central_take_left(unsigned class);
 /* While a span of blocks is held, no thread ends it. False: it is none of this file's, or a thread
  * is at its list just now. */
 bool central_hold(const struct span *span);

@@ -207,12 +207,12 @@ static bool resize_hardened(struct span *span, size_t size)
             return false;
         harden_fence(end, behind, false);
         if (!harden_open(old_end, (size_t)(end - old_end), false)) {
-            pages_shorten(span, before + page);
+            pages_shorten(span, before + page, false);
             return false;
         }
     } else if (whole < before) {
-        harden_close(end, (size_t)(old_end - end));
-        pages_shorten(span, whole + page);
+        bool closed = harden_close(end, (size_t)(old_end - end));
+        pages_shorten(span, whole + page, closed);
     }
     span->length = units;
     held_add(large_size(span) - held);
@@ -232,7 +232,7 @@ bool large_resize(struct span *span, size_t size)
         return false;
     bool zero;
     if (run < span->units && (!span->moved || renew(span, run, &zero)))
-        pages_shorten(span, run);
+        pages_shorten(span, run, false);
     span->length = units;
     held_add(large_size(span) - before);
     return true;

@@ -63,12 +63,15 @@ size_t tail_large_size(const struct span *span, const char *call)
     return size;
 }
 
-size_t tail_asked(const void *p, const char *call)
+bool tail_asked(const void *p, const char *call, size_t *asked)
 {
     const struct span *span = span_of(p);
-    if (span->state == SPAN_LARGE)
-        return tail_large_size(span, call);
-    return tail_has(span) ? tail_size(p, class_size(mark_class(span->mark)), call) : 0;
+    bool large = span->state == SPAN_LARGE;
+    if (!large && !tail_has(span))
+        return false;
+    *asked = large ? tail_large_size(span, call)
+                   : tail_size(p, class_size(mark_class(span->mark)), call);
+    return true;
 }
 
 static void exit_look(const struct span *span)

@@ -147,8 +147,8 @@ size_t cold_usable_for(const void *p, const char *call)
     if (unlikely(debugging_owns(p)) && shifted_find(p) == NULL)
         return debugging_size(p, call, NULL);
     unsigned mark = cold_mark(p, &ours);
-    size_t asked = harden_on && mark != MARK_FREE ? tail_asked(p, call) : 0;
-    if (unlikely(asked != 0 || empty_lives(p)))
+    size_t asked = 0;
+    if (unlikely((harden_on && mark != MARK_FREE && tail_asked(p, call, &asked)) || empty_lives(p)))
         return asked;
     if (mark == MARK_FREE) {
         if (guarding_owns(p) && shifted_find(p) == NULL)

@@ -38,6 +38,8 @@ void cold_live(void *block, unsigned class, size_t size);
 /* A block of a watched span gets its record, and begins. */
 void cold_record(void *block, unsigned class, size_t size, const struct origin *origin,
                  unsigned rate);
+/* The same for a block of such a span that is no sample: memory is out, and no other was free. */
+void cold_unrecorded(void *block, unsigned class, size_t size);
 /* From outside: a block of any size and alignment; COLD_ANY: that of all blocks. *zero: it reads as
  * zero. */
 enum { COLD_ANY = 1 };

@@ -45,8 +45,14 @@ void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const st
         track_lost();
     }
     void *block = take_plain(owner, heap, front, class);
-    if (block != NULL)
+    if (likely(block != NULL)) {
         store_relaxed(live_at(block), live_sign_watched(block));
+    } else if (owner_take(owner, cold_pool(heap), class, OWNED_RECORDED, &block, 1) == 1) {
+        owner_count(owner, class, OWNED_RECORDED, 1);
+        young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+        counts_direct(class, 1, 0);
+        cold_unrecorded(block, class, size);
+    }
     return block;
 }
 

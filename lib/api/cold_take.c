@@ -185,6 +185,34 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }
 
+void cold_unrecorded(void *block, unsigned class, size_t size)
+{
+    struct span *span = span_of(block);
+    *central_record(span, block) = (struct record){.slack = (uint16_t)(class_size(class) - size)};
+    if (unlikely(harden_on) && tail_has(span))
+        tail_begin(block, class_size(class), size);
+    store_relaxed(live_at(block), live_sign_watched(block));
+}
+
+/* There is no memory for the bin of the thread, but other lists may have a free block. */
+static void *take_left(size_t size, size_t align)
+{
+    size_t room = sizes_room(size + harden_tail, align);
+    if (guard_debug || room > BLOCK_MAX)
+        return NULL;
+    unsigned class = class_of(room);
+    void *block = central_take_left(class);
+    if (block == NULL)
+        return NULL;
+    young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+    counts_direct(class, 1, 0);
+    if (span_of(block)->kinds & KIND_RECORDED)
+        cold_unrecorded(block, class, size);
+    else
+        cold_live(block, class, size);
+    return block;
+}
+
 /* From an owner, or from the heap if that is NULL. Inlined: every sample comes this way. */
 INLINE void *take_from(struct owner *owner, size_t size, size_t align, const struct origin *origin,
                        bool *zero)
@@ -195,9 +223,14 @@ INLINE void *take_from(struct owner *owner, size_t size, size_t align, const str
             return lock_held != 0 ? emergency_take(size, align) : NULL;
         block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
                                         : take_inside(size, align, origin, zero);
-        if (unlikely(block == NULL) && (cells_yield(size) || large_yield()))
+        if (unlikely(block == NULL) &&
+            (cells_yield(size) | large_yield() | debugging_yield(origin->caller)))
             block = owner != NULL ? cold_owned_inside(owner, size, align, origin, zero)
                                   : take_inside(size, align, origin, zero);
+        if (unlikely(block == NULL) && owner == NULL) {
+            *zero = false;
+            block = take_left(size, align);
+        }
         if (unlikely(block == NULL) && !cold_has_source())
             block = elsewhere_take(size, align, zero);
         growth_note(origin->caller);

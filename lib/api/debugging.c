@@ -353,6 +353,14 @@ static void queue_add(const struct debug_entry *entry, const struct caller *call
         release(entry, caller);
 }
 
+bool debugging_yield(const struct caller *caller)
+{
+    if (!guard_debug || debug_queue_sums().bytes == 0)
+        return false;
+    queue_add(NULL, caller, true);
+    return true;
+}
+
 /* ---- on request --------------------------------------------------------------------------- */
 
 void debugging_verify(const void *p, unsigned family, const struct caller *caller)

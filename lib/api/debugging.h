@@ -18,6 +18,8 @@ struct origin; /* lib/api/cold_inside.h */
 /* Between `cold_begin` and `cold_end`. *zero: it reads as zero, which it does if the caller wants
  * that; otherwise it is filled. NULL when memory is out. */
 void *debugging_take(size_t size, size_t align, const struct origin *origin, bool *zero);
+/* Memory is out: freed blocks wait no longer. False: none did. */
+bool debugging_yield(const struct caller *caller);
 /* From outside: whether p is where debugged blocks are. */
 bool debugging_owns(const void *p);
 /* Whether a debugged block that lives begins at p. */

@@ -25,7 +25,9 @@ void mismatch_look(const void *p, size_t size, size_t align, const struct caller
     unsigned mark = ours ? mark_of(p) : MARK_FREE;
     if (mark == MARK_FREE)
         return;
-    size_t known = harden_on ? tail_asked(p, "delete") : 0;
+    size_t known = 0;
+    if (harden_on)
+        tail_asked(p, "delete", &known);
     struct asked asked = known != 0 ? (struct asked){known, known} : asked_for(p, mark);
     bool exact = asked.least == asked.most || span_of(p)->state == SPAN_LARGE;
     size = size == 0 ? 1 : size;

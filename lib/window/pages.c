@@ -386,11 +386,17 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     return span;
 }
 
+/* Where memory is out, what is dirty becomes clean and joins its neighbours, which may be enough. */
 static struct span *take(struct pages *pages, uint32_t units, uint32_t align)
 {
     lock_take(&pages->lock);
     struct span *span = take_locked(pages, units, align);
     lock_give(&pages->lock);
+    if (span == NULL && !hold_refuses(units) && pages_return(pool_of(pages), UINT64_MAX) > 0) {
+        lock_take(&pages->lock);
+        span = take_locked(pages, units, align);
+        lock_give(&pages->lock);
+    }
     return span;
 }
 
@@ -416,13 +422,7 @@ struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
     struct pages *pages = &pages_of[pool];
     if (unlikely(load_relaxed(&pages->lock.rank) != LOCK_PAGES))
         store_relaxed(&pages->lock.rank, LOCK_PAGES);
-    if (unlikely(harden_on))
-        return take_hardened(pages, units, align);
-    struct span *span = take(pages, units, align);
-    /* Memory is out: what is dirty becomes clean and joins its neighbours, which may be enough. */
-    if (unlikely(span == NULL) && !hold_refuses(units) && pages_return(pool, UINT64_MAX) > 0)
-        span = take(pages, units, align);
-    return span;
+    return unlikely(harden_on) ? take_hardened(pages, units, align) : take(pages, units, align);
 }
 
 void pages_give(struct span *span)
@@ -480,16 +480,16 @@ bool pages_extend(struct span *span, uint32_t units)
     return done;
 }
 
-void pages_shorten(struct span *span, uint32_t units)
+void pages_shorten(struct span *span, uint32_t units, bool rest_zero)
 {
     struct pages *pages = &pages_of[span->pool];
     lock_take(&pages->lock);
     uint32_t before = span->units;
     bool zero = span->zero;
-    span->zero = false;
+    span->zero = rest_zero;
     span->since_ms = os_now_ms();
     span->side = pages_side % SIDES;
-    cut_locked(pages, span, units, SPAN_DIRTY);
+    cut_locked(pages, span, units, rest_zero ? SPAN_CLEAN : SPAN_DIRTY);
     span->zero = zero;
     span_set_units(span, false);
     add_relaxed(&pages->used_units, -(size_t)(before - span->units));
@@ -524,7 +524,7 @@ static size_t return_one(struct pages *pages, struct span *span, uint64_t now_ms
                      (uintptr_t)live_in(table, (void *)(start + bytes)));
     }
     lock_take(&pages->lock);
-    span->zero = returned == bytes;
+    span->zero = returned == bytes && !harden_on; /* it can be touched */
     span->full = false;
     add_relaxed(&pages->returned_units, returned >> UNIT_SHIFT);
     add_relaxed(&pages->returns, returned != 0);

@@ -62,9 +62,10 @@ extern HIDDEN uint32_t pages_threads; /* that have a heap (heap.c) */
 struct span *pages_take(unsigned pool, uint32_t units, uint32_t align);
 /* `zero` tells whether it has no pages and reads as zero now. */
 void pages_give(struct span *span);
-/* In place: the run becomes longer if what follows it is free; or shorter. */
+/* In place: the run becomes longer if what follows it is free; or shorter, and the rest is free.
+ * `rest_zero`: that has no pages and reads as zero. */
 bool pages_extend(struct span *span, uint32_t units);
-void pages_shorten(struct span *span, uint32_t units);
+void pages_shorten(struct span *span, uint32_t units, bool rest_zero);
 /* Returns what has been idle since before `since_ms`. The number of bytes. */
 size_t pages_return(unsigned pool, uint64_t since_ms);
 /* The same, until it is at least `most` bytes. */

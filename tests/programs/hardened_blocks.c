@@ -86,6 +86,15 @@ int main(void)
     memset(none, 1, 10);
     free(none);
     free(other);
+    for (size_t align = 16; align <= 1 << 16; align *= 2) { /* what is told to be usable is */
+        none = memalign(align, 0);
+        CHECK(none != NULL);
+        memset(none, 1, malloc_usable_size(none));
+        none = realloc(none, 100);
+        CHECK(none != NULL && malloc_usable_size(none) >= 100);
+        memset(none, 1, 100);
+        free(none);
+    }
     for (uintptr_t i = 0; i < 4; i++)
         CHECK(pthread_create(&threads[i], NULL, work, (void *)(i + 1)) == 0);
     pid_t child = fork(); /* while they are at it */

@@ -123,7 +123,7 @@ static void shorten(unsigned number)
     uint32_t before = run->span->units, units = upto(before);
     if (units == before)
         return;
-    pages_shorten(run->span, units);
+    pages_shorten(run->span, units, false);
     assert(run->span->units == units);
     assert(shadow_set(run->span->first + units, before - units, number + 1, 0) == 0);
     live_units -= before - units;
