@@ -40,6 +40,11 @@ int main(int argc, char **argv)
         for (int fd = 3; fd < 1024; fd++)
             close(fd);
         raise(SIGKILL);
+    case 'l':
+        sleep(1);
+        for (int i = 0; i < 3; i++)
+            keep_some(1 << 20);
+        raise(SIGKILL);
     case 'm':
         for (;;)
             keep_some(1 << 20);
@@ -90,6 +95,21 @@ k 137 ended by signal 9 \(Killed\)
 e 137 ended by signal 9 \(Killed\)
 c 137 ended by signal 9 \(Killed\)
 END
+
+what='killed right after a pause'
+memoir run -o late.memoir ../ends l 2>"$place/errors"
+memoir time --json late.memoir >"$place/time.json" 2>/dev/null
+memoir top --json late.memoir >"$place/top.json" 2>/dev/null
+python3 - "$place/time.json" "$place/top.json" <<'END' || fail "$what: $(cat "$place/time.json")"
+import json, sys
+time, top = (json.load(open(name)) for name in sys.argv[1:])
+points = time["points"]
+assert time["duration_ns"] >= 1000000000 and time["peak_time_ns"] >= 1000000000, "before the pause"
+assert points[-1]["live_bytes"] == top["total"] and points[0]["live_bytes"] <= 4 << 20, "not the end"
+assert all(a["time_ns"] <= b["time_ns"] and a["allocated_bytes"] <= b["allocated_bytes"]
+           for a, b in zip(points, points[1:])), "not in order"
+END
+find . -mindepth 1 -delete
 
 what='kept as a file that was named, in another folder'
 mkdir "$place/out put"

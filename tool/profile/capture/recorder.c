@@ -381,8 +381,9 @@ static void write_series(struct writing *it)
     struct recorder_point before = nothing, point;
     for (uint32_t i = 0; i < count && i < RECORDER_POINTS; i++) {
         if (!recorder_row(&it->sheets, SHEET_SERIES, first + i, &point) ||
-            point.time_ms <= it->series_ms)
-            continue;
+            point.time_ms <= it->series_ms || point.allocated_bytes > it->numbers.alloc_bytes ||
+            point.allocated_objects > it->numbers.allocs)
+            continue; /* the last may know of calls that the counts lack */
         it->series_ms = point.time_ms;
         if (begin_record(it, RECORD_SERIES))
             before = nothing;

@@ -15,6 +15,7 @@
 
 static void directory_read(struct recorder_sheets *sheets);
 static void head_mend(struct recorder_head *head);
+static void last_find(struct recorder_sheets *sheets);
 static uint32_t rows_of(enum sheet_kind kind);
 static size_t row_bytes(enum sheet_kind kind);
 
@@ -45,7 +46,22 @@ bool recorder_sheets_open(struct recorder_sheets *sheets, const char *bytes, siz
     else
         directory_read(sheets);
     head_mend(&sheets->head);
+    if (*reason == NULL)
+        last_find(sheets);
     return *reason == NULL;
+}
+
+/* A point of the heap over time is a sign of life, too, if it makes sense. */
+static void last_find(struct recorder_sheets *sheets)
+{
+    struct recorder_point point;
+    uint64_t now = sheets->head.series_now;
+    uint32_t count = (uint32_t)now, first = (now >> 32 & 1) != 0 ? RECORDER_POINTS : 0;
+    if (count > 0 && count <= RECORDER_POINTS &&
+        recorder_row(sheets, SHEET_SERIES, first + count - 1, &point) &&
+        point.time_ms > sheets->head.last_ms && point.time_ms <= INT64_MAX / 1000000 &&
+        point.live_bytes <= point.allocated_bytes)
+        sheets->head.last_ms = point.time_ms;
 }
 
 /* What a reader of the capture would refuse it for. */
