@@ -28,6 +28,7 @@
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 }; /* a snapshot is a few writes; the buffer is static */
 enum {
     PARTS_MAX = 1024,     /* snapshots of a file */
+    NAMES_MAX = 100,      /* that are tried */
     SIZE_USUAL = 4 << 20, /* where the option leaves it to us: this, */
     SNAPSHOTS_USUAL = 16, /* or so many snapshots like the last one */
     RARER = 16,           /* where no shorter file can be made: one each 16th of the run */
@@ -113,8 +114,9 @@ static int make_way(void)
     return error;
 }
 
-/* Writes "folder/run.memoir" or "folder/run-PID.memoir" into `name`. */
-static bool call_it(bool with_pid)
+/* Writes "folder/run.memoir", "folder/run-PID.memoir" or "folder/run-PID-2.memoir" into `name`, for
+ * a number of 0, 1 or 2. */
+static bool call_it(unsigned number)
 {
     struct print text;
     size_t length = strlen(asked), dot = length;
@@ -123,24 +125,30 @@ static bool call_it(bool with_pid)
             dot = i - 1;
     print_start(&text, name, sizeof name);
     print_bytes(&text, asked, dot);
-    if (with_pid)
+    if (number > 0)
         print_format(&text, "-%d", (int)os_pid());
+    if (number > 1)
+        print_format(&text, "-%u", number);
     print_text(&text, asked + dot);
     print_string(&text);
     return !text.cut;
 }
 
+/* Under the first name that is free, or that an earlier run's capture makes free. */
 static int open_it(bool with_pid)
 {
-    if (!call_it(with_pid))
-        return -ENAMETOOLONG;
-    int got = create();
-    if (got != -EEXIST)
-        return got;
-    int error = make_way();
-    if (error == EBUSY && !with_pid)
-        return open_it(true);
-    return error != 0 ? -error : create();
+    int got = -EEXIST;
+    for (unsigned i = with_pid ? 1 : 0; i < NAMES_MAX && got == -EEXIST; i++) {
+        if (!call_it(i))
+            return -ENAMETOOLONG;
+        got = create();
+        if (got != -EEXIST || !config.capture_replace)
+            continue;
+        int error = make_way();
+        if (error != EBUSY)
+            return error != 0 ? -error : create();
+    }
+    return got;
 }
 
 /* The first bytes, in the file that is open as `fd`. */

@@ -187,19 +187,23 @@ static bool is_worth_waiting(uint64_t *alone_ms)
 
 bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid), void *context)
 {
-    enum { STEP_MS = 10, MOMENT_MS = 500, LOOK_MS = 1000 };
+    enum { STEP_MS = 10, MOMENT_MS = 500, LOOK_MS = 1000, START_MS = 2000 };
     struct timespec step = {0, STEP_MS * 1000000L};
-    uint64_t from_ms = now_ms(), alone_ms = 0;
-    bool announced = false;
+    uint64_t from_ms = now_ms(), seen_ms = from_ms, alone_ms = 0;
+    bool announced = false, starting;
     pid_t pid = 0;
     sigset_t all;
     sigfillset(&all);
     for (;;) {
         ends_take(child);
-        pid = descendant_with_library(pid);
-        if (pid == 0 && !is_worth_waiting(&alone_ms))
+        pid = descendant_with_library(pid, &starting);
+        if (pid > 0) {
+            seen_ms = now_ms();
+            alone_ms = 0;
+        } else if ((!starting || now_ms() - seen_ms >= START_MS) && !is_worth_waiting(&alone_ms)) {
             break;
-        if (pid != 0 && !announced && now_ms() - from_ms >= MOMENT_MS) {
+        }
+        if (pid > 0 && !announced && now_ms() - from_ms >= MOMENT_MS) {
             announced = true;
             step = (struct timespec){LOOK_MS / 1000, 0};
             child->time_ms = 0;
@@ -209,7 +213,7 @@ bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid
         int signal = sigtimedwait(&all, &info, &step);
         if (signal <= 0 || signal == SIGCHLD || pid == 0 || now_ms() - ended_ms <= ECHO_MS)
             continue;
-        if (info.si_code <= 0)
+        if (info.si_code <= 0 && pid > 0)
             kill(pid, signal);
         else if (signal == SIGINT || signal == SIGHUP || signal == SIGQUIT)
             return false;

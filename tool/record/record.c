@@ -20,6 +20,7 @@
 
 #include "base/config.h"
 #include "base/print.h"
+#include "tool/memory/memory.h"
 #include "tool/process/process.h"
 #include "tool/record/guard_report.h"
 #include "tool/record/record_name.h"
@@ -32,11 +33,21 @@ static const char dump_name[] = "dump";
 static const char guard_name[] = "guard"; /* of reports about guarded blocks */
 static const char state_name[] = "state"; /* of recorder files */
 
+/* The recording that is kept and told of, among those of a run. */
+struct largest {
+    struct summary *summary;
+    char name[NAME_MAX + 1]; /* of its file */
+    struct process_seen {
+        int64_t pid, time_ns; /* when the last of its recordings began */
+    } * processes;
+    size_t count, room; /* of them */
+};
+
 static void command_join(char *text, size_t size, char **words);
 static bool folder_make(struct record *record, struct error *error);
 static bool folder_try(struct record *record, const char *place);
-static struct summary *largest_find(const struct record *record, pid_t pid, char *name, size_t size,
-                                    size_t *count);
+static bool largest_find(const struct record *record, pid_t pid, struct largest *largest);
+static bool process_note(struct largest *largest, const struct summary *summary);
 static void head_print(const struct record *record, const struct child *child,
                        const struct summary *summary, int64_t time_ns);
 static void command_print(FILE *out, const char *command, size_t length);
@@ -159,7 +170,8 @@ static bool folder_try(struct record *record, const char *place)
 
 const char *record_options(const struct record *record, char *text, size_t size)
 {
-    int length = snprintf(text, size, "capture=%s/%s", record->about.folder, capture_name);
+    int length = snprintf(text, size, "capture=%s/%s,capture.replace=off", record->about.folder,
+                          capture_name);
     if (record->about.path[0] && length > 0 && (size_t)length < size)
         length += snprintf(text + length, size - (size_t)length, ",recorder=%s/%s",
                            record->about.path, state_name);
@@ -220,16 +232,20 @@ static void record_keep(struct record *record)
 }
 
 static void all_print(const struct record *record, const struct child *child,
-                      struct summary *summary, size_t count)
+                      const struct largest *largest)
 {
-    bool alone = count == 1 && summary_pid(summary) == child->pid;
+    struct summary *summary = largest->summary;
+    const char *command = summary_command(summary);
+    bool alone = largest->count == 1 && summary_pid(summary) == child->pid, later = false;
+    for (size_t i = 0; i < largest->count; i++)
+        later |= largest->processes[i].pid == summary_pid(summary) &&
+                 largest->processes[i].time_ns > summary_time_ns(summary);
     /* One recording has one duration, here and when its file is read. */
     int64_t time_ns = alone ? summary_duration_ns(summary) : -1;
     head_print(record, child, summary, time_ns >= 0 ? time_ns : (int64_t)child->time_ms * 1000000);
     if (!alone) {
-        const char *command = summary_command(summary);
-        if (count > 1)
-            fprintf(stderr, "    the largest of %zu processes", count);
+        if (largest->count > 1)
+            fprintf(stderr, "    the largest of %zu processes", largest->count);
         else
             fputs("    a process that it started", stderr);
         fprintf(stderr, ", %ld: ", (long)summary_pid(summary));
@@ -240,9 +256,14 @@ static void all_print(const struct record *record, const struct child *child,
             end_print(stderr, status);
         fputc('\n', stderr);
     }
+    if (later) {
+        fputs("    as it was before it became another program (exec): ", stderr);
+        command_print(stderr, command, strlen(command));
+        fputc('\n', stderr);
+    }
     /* The kernel's peak RSS is that of the largest process, whichever that was. */
-    summary_print(summary, record->rows, child->time_ms, alone ? child->rss_peak_bytes : 0,
-                  record->suppressions);
+    summary_print(summary, record->rows, later ? 0 : child->time_ms,
+                  alone ? child->rss_peak_bytes : 0, record->suppressions);
 }
 
 bool record_finish(struct record *record, const struct child *child)
@@ -253,29 +274,29 @@ bool record_finish(struct record *record, const struct child *child)
 
 bool record_finish_as(struct record *record, const struct child *child, char *kept)
 {
-    char name[NAME_MAX + 1] = "", path[PATH_MAX + 2 * NAME_MAX] = "";
+    char path[PATH_MAX + 2 * NAME_MAX] = "";
+    struct largest largest = {0};
     kept[0] = '\0';
-    size_t count = 0;
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not keep the file from being written */
     signal(SIGXFSZ, SIG_IGN);
     if (record->about.path[0])
         shelf_collect(&record->about);
-    struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
-    if (!summary) {
+    if (!largest_find(record, child->pid, &largest)) {
         reports_print(record);
         nothing_print(record, child);
         record_drop(record);
         return false;
     }
-    bool there =
-        !record->about.format[0] || dump_find(record, summary_pid(summary), name, sizeof name);
+    struct summary *summary = largest.summary;
+    bool there = !record->about.format[0] ||
+                 dump_find(record, summary_pid(summary), largest.name, sizeof largest.name);
     if (there)
-        file_keep(record, child, summary, name, path, sizeof path);
+        file_keep(record, child, summary, largest.name, path, sizeof path);
     snprintf(kept, PATH_MAX, "%.*s", PATH_MAX - 1, path);
     size_t others = others_keep(record);
     reports_print(record);
     if (!record->silent)
-        all_print(record, child, summary, count);
+        all_print(record, child, &largest);
     if (!there)
         terminal_warn("no dump in the format %s was made", record->about.format);
     if (path[0] && !record->silent)
@@ -288,6 +309,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     record->scanned = summary_scanned(summary);
     record->ended = summary_ended(summary);
     summary_free(summary);
+    free(largest.processes);
     record_drop(record);
     return lost;
 }
@@ -335,33 +357,48 @@ void record_drop(struct record *record)
 }
 
 /* The capture with the highest peak; of equals that of the program itself. */
-static struct summary *largest_find(const struct record *record, pid_t pid, char *name, size_t size,
-                                    size_t *count)
+static bool largest_find(const struct record *record, pid_t pid, struct largest *largest)
 {
-    struct summary *best = NULL;
     struct dirent *entry;
     DIR *listing = opendir(record->about.folder);
     while (listing && (entry = readdir(listing))) {
         char path[2 * PATH_MAX];
+        struct summary *best = largest->summary;
         if (strncmp(entry->d_name, "run", 3) != 0)
             continue;
         snprintf(path, sizeof path, "%s/%s", record->about.folder, entry->d_name);
         struct summary *one = summary_read(path);
-        if (!one)
-            continue;
-        ++*count;
-        if (best && (summary_peak(one) < summary_peak(best) ||
-                     (summary_peak(one) == summary_peak(best) && summary_pid(one) != pid))) {
+        if (!one || !process_note(largest, one) ||
+            (best && (summary_peak(one) < summary_peak(best) ||
+                      (summary_peak(one) == summary_peak(best) && summary_pid(one) != pid)))) {
             summary_free(one);
             continue;
         }
         summary_free(best);
-        best = one;
-        snprintf(name, size, "%s", entry->d_name);
+        largest->summary = one;
+        snprintf(largest->name, sizeof largest->name, "%s", entry->d_name);
     }
     if (listing)
         closedir(listing);
-    return best;
+    return largest->summary != NULL;
+}
+
+/* Programs that one process became by exec are one process. False: memory is out. */
+static bool process_note(struct largest *largest, const struct summary *summary)
+{
+    size_t i = 0;
+    while (i < largest->count && largest->processes[i].pid != summary_pid(summary))
+        i++;
+    if (!list_reserve(&largest->processes, &largest->room, i + 1, sizeof *largest->processes))
+        return false;
+    struct process_seen *seen = &largest->processes[i];
+    if (i == largest->count) {
+        largest->count++;
+        *seen = (struct process_seen){summary_pid(summary), summary_time_ns(summary)};
+    }
+    if (seen->time_ns < summary_time_ns(summary))
+        seen->time_ns = summary_time_ns(summary);
+    return true;
 }
 
 /* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words

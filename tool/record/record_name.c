@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tool/record/summary.h"
 
@@ -25,9 +26,14 @@ void record_name(const char *program, const struct summary *summary, const char 
     bool known = summary_counted(summary) || summary_peak(summary) > 0 ||
                  summary_rate(summary) <= 0; /* or no sample tells */
     bool slash = folder[0] && folder[strlen(folder) - 1] == '/';
-    snprintf(path, size, "%s%s%s-%s-%ld%s%s%s", folder, slash ? "" : "/", program, date,
-             (long)summary_pid(summary), known ? "-peak" : "",
-             known ? size_short(peak, summary_peak(summary)) : "", suffix);
+    int length = snprintf(path, size, "%s%s%s-%s-%ld%s%s", folder, slash ? "" : "/", program, date,
+                          (long)summary_pid(summary), known ? "-peak" : "",
+                          known ? size_short(peak, summary_peak(summary)) : "");
+    if (length < 0 || (size_t)length >= size)
+        return;
+    snprintf(path + length, size - (size_t)length, "%s", suffix);
+    for (unsigned number = 2; access(path, F_OK) == 0; number++) /* no recording replaces another */
+        snprintf(path + length, size - (size_t)length, "-%u%s", number, suffix);
 }
 
 /* "1.3G": a size for the name of a file. */

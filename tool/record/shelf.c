@@ -44,10 +44,12 @@ static bool state_take(struct state *state, const char *path, pid_t *pid, struct
 static bool state_read(struct state *state, const char *path, const char **reason);
 static char *bytes_read(int fd, size_t *size);
 static bool state_is_alive(int fd, const struct recorder_about *about);
-static bool is_past(const struct state *states, size_t count, size_t which);
+static void capture_place(const struct shelf_about *about, const struct state *state, char *to,
+                          size_t size);
+static void name_free(char *to, size_t size, const char *start, uint32_t pid, const char *ending);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static char *file_read(const char *path, size_t *size);
-static enum recorder_fit capture_fit(const struct state *state, bool *empty);
+static bool capture_continues(const struct state *state, bool *empty);
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
 
 void shelf_make(char path[PATH_MAX])
@@ -266,32 +268,23 @@ size_t shelf_collect(const struct shelf_about *about)
     struct error error = {0};
     size_t count = states_read(about->path, &states), done = 0;
     for (size_t i = 0; i < count; i++) {
-        char to[PATH_MAX + 48];
-        const char *capture = states[i].about.capture;
-        size_t length = strlen(about->folder);
-        bool ours = strncmp(capture, about->folder, length) == 0 && capture[length] == '/' &&
-                    access(capture, F_OK) == 0;
+        char to[PATH_MAX + 64];
         if (states[i].alive)
             continue;
-        bool empty, past = is_past(states, count, i) ||
-                           (ours && capture_fit(&states[i], &empty) == RECORDER_PAST);
-        if (!past) {
-            snprintf(to, sizeof to, "%s/run-%u.memoir", about->folder, states[i].about.pid);
-            bool written = capture_write(&states[i], ours ? capture : to, &error);
-            done += written;
-            if (!written || states[i].damage != NULL) {
-                /* the shelf is removed; this file of it must stay */
-                snprintf(to, sizeof to, "%s-%u", about->path, states[i].about.pid);
-                bool kept = rename(states[i].path, to) == 0;
-                if (kept && written)
-                    terminal_warn("%s: %s; what could be read is in the recording, and the file is "
-                                  "kept as %s",
-                                  states[i].path, states[i].damage, to);
-                else if (kept)
-                    terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error.text,
-                                  to);
-                continue;
-            }
+        capture_place(about, &states[i], to, sizeof to);
+        bool written = capture_write(&states[i], to, &error);
+        done += written;
+        if (!written || states[i].damage != NULL) {
+            /* the shelf is removed; this file of it must stay */
+            name_free(to, sizeof to, about->path, states[i].about.pid, "");
+            bool kept = rename(states[i].path, to) == 0;
+            if (kept && written)
+                terminal_warn("%s: %s; what could be read is in the recording, and the file is "
+                              "kept as %s",
+                              states[i].path, states[i].damage, to);
+            else if (kept)
+                terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error.text, to);
+            continue;
         }
         unlink(states[i].path);
     }
@@ -299,20 +292,30 @@ size_t shelf_collect(const struct shelf_about *about)
     return done;
 }
 
-/* Whether the process went on as another program (exec), which has a recorder file of its own. If
- * that program ended normally, only its capture is left. */
-static bool is_past(const struct state *states, size_t count, size_t which)
+/* The capture that the process wrote, if it is in the folder and no other process's; else a name
+ * there that is free. */
+static void capture_place(const struct shelf_about *about, const struct state *state, char *to,
+                          size_t size)
 {
-    const struct recorder_about *about = &states[which].about;
-    for (size_t i = 0; i < count; i++) {
-        const struct recorder_about *other = &states[i].about;
-        bool later = other->start_ms != about->start_ms
-                         ? other->start_ms > about->start_ms
-                         : other->start_wall_ns > about->start_wall_ns; /* within one tick */
-        if (other->pid == about->pid && other->start_ticks == about->start_ticks && later)
-            return true;
-    }
-    return false;
+    const char *capture = state->about.capture;
+    size_t length = strlen(about->folder);
+    bool empty = false, here = strncmp(capture, about->folder, length) == 0 &&
+                               capture[length] == '/' && access(capture, F_OK) == 0;
+    snprintf(to, size, "%s", capture);
+    if (here && (capture_continues(state, &empty) || empty))
+        return;
+    char start[PATH_MAX + 8];
+    snprintf(start, sizeof start, "%s/run", about->folder);
+    name_free(to, size, start, state->about.pid, ".memoir");
+}
+
+/* START-PID ENDING, or START-PID-2 ENDING and so on: what no file is called. Programs that one
+ * process became, and first processes of containers, have the same number. */
+static void name_free(char *to, size_t size, const char *start, uint32_t pid, const char *ending)
+{
+    snprintf(to, size, "%s-%u%s", start, pid, ending);
+    for (unsigned number = 2; access(to, F_OK) == 0; number++)
+        snprintf(to, size, "%s-%u-%u%s", start, pid, number, ending);
 }
 
 /* The capture of a recorder file's process as the file `to`, which may be the one it had; and the
@@ -324,7 +327,7 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     struct output output;
     char *bytes = file_read(state->path, &size);
     char *old = state->about.capture[0] ? file_read(state->about.capture, &old_size) : NULL;
-    bool goes_on = bytes && old && recorder_fit(bytes, size, old, old_size) == RECORDER_CONTINUES;
+    bool goes_on = bytes && old && recorder_continues(bytes, size, old, old_size);
     char *capture =
         bytes ? recorder_capture(bytes, size, goes_on ? old : NULL, old_size, &made, &reason)
               : NULL;
@@ -384,7 +387,7 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
         return kept_write(&state, to, error);
     bool empty;
     if (to[0] == '\0' && state.about.capture[0] && access(state.about.capture, W_OK) == 0 &&
-        (capture_fit(&state, &empty) == RECORDER_CONTINUES || empty))
+        (capture_continues(&state, &empty) || empty))
         snprintf(to, PATH_MAX, "%s", state.about.capture);
     if (to[0] == '\0')
         snprintf(to, PATH_MAX, "%.*s.memoir", PATH_MAX - 16, path);
@@ -398,18 +401,17 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
     return true;
 }
 
-/* How the file under the name of the process's own capture fits to its recorder file. */
-static enum recorder_fit capture_fit(const struct state *state, bool *empty)
+/* Whether the file by the name of the capture is the process's own. */
+static bool capture_continues(const struct state *state, bool *empty)
 {
     size_t size = 0, old_size = 0;
     char *bytes = file_read(state->path, &size);
     char *old = file_read(state->about.capture, &old_size);
-    enum recorder_fit fit =
-        bytes && old ? recorder_fit(bytes, size, old, old_size) : RECORDER_OTHER;
+    bool continues = bytes && old && recorder_continues(bytes, size, old, old_size);
     *empty = old && old_size == 0;
     free(old);
     free(bytes);
-    return fit;
+    return continues;
 }
 
 /* Only the files that the process was told to write; `to`: the last one. */

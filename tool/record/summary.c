@@ -76,6 +76,11 @@ int64_t summary_duration_ns(const struct summary *summary)
     return summary->profile.torn ? -1 : summary->profile.duration_ns;
 }
 
+int64_t summary_time_ns(const struct summary *summary)
+{
+    return summary->profile.time_ns;
+}
+
 bool summary_ended(const struct summary *summary)
 {
     return summary->profile.ended;

@@ -29,6 +29,9 @@ const char *summary_command(const struct summary *summary);
  * not recorded. */
 int64_t summary_duration_ns(const struct summary *summary);
 
+/* When the recording began, since 1970. */
+int64_t summary_time_ns(const struct summary *summary);
+
 /* The program ended by itself, and its end was recorded. */
 bool summary_ended(const struct summary *summary);
 

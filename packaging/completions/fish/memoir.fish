@@ -25,6 +25,7 @@ function __memoir_option
     printf 'dump.keep=\tnumber of dumps of a process that are kept: older ones are removed; 0 keeps all\n'
     printf 'dump.keep_bytes=\tthe same by their total size; the last one is always kept; 0 keeps all\n'
     printf 'capture=\tone file with the profile of the whole run, snapshot after snapshot; none if empty\n'
+    printf 'capture.replace=%s\ta capture of an earlier run is replaced; off: the new one has another name\n' on off
     printf 'capture.interval=\thow often the capture gets a snapshot\n'
     printf 'capture.size=\thow long the capture may become; 0: 4 MiB, or 16 snapshots if that is more\n'
     printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off

@@ -35,13 +35,9 @@ bool recorder_describe(const char *bytes, size_t size, struct recorder_about *ab
 /* What is wrong with a file whose head is right: parts of it are missing, or hold nothing. NULL:
  * nothing that can be seen. */
 const char *recorder_damage(const char *bytes, size_t size);
-/* What a capture by the name that the recorder file's process wrote to is. */
-enum recorder_fit {
-    RECORDER_OTHER,     /* no capture, or of another process */
-    RECORDER_CONTINUES, /* the process's own, which the recorder file goes on from */
-    RECORDER_PAST,      /* of one with the same number that began later: after exec, the same one */
-};
-enum recorder_fit recorder_fit(const char *bytes, size_t size, const char *old, size_t old_size);
+/* Whether a capture is the process's own, which the recorder file goes on from; not that of one with
+ * the same number that began later. */
+bool recorder_continues(const char *bytes, size_t size, const char *old, size_t old_size);
 /*
  * The bytes of a capture, *made of them, to be freed; NULL: *reason. With `old`, the process's own
  * capture as far as it was written (NULL: none), its whole records come first. The last snapshot is

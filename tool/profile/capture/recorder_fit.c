@@ -69,7 +69,7 @@ static const char *sites_damage(const struct recorder_sheets *sheets)
     return rows > 0 && used == 0 ? "the part with its sites is empty" : NULL;
 }
 
-enum recorder_fit recorder_fit(const char *bytes, size_t size, const char *old, size_t old_size)
+bool recorder_continues(const char *bytes, size_t size, const char *old, size_t old_size)
 {
     static const struct capture_calls calls = {.process = process_note};
     struct began began = {0};
@@ -79,12 +79,10 @@ enum recorder_fit recorder_fit(const char *bytes, size_t size, const char *old, 
     if (!recorder_describe(bytes, size, &about, &reason) ||
         capture_read(old, old_size, &calls, &began, &wrong) == CAPTURE_REFUSED ||
         began.pid != about.pid)
-        return RECORDER_OTHER;
+        return false;
     uint64_t lived_ms = about.last_ms > about.start_ms ? about.last_ms - about.start_ms : 0;
     return began.time_ms <= about.start_ms + lived_ms &&
-                   began.wall_ns / 1000000 <= about.start_wall_ns / 1000000 + lived_ms + STEP_MS
-               ? RECORDER_CONTINUES
-               : RECORDER_PAST;
+           began.wall_ns / 1000000 <= about.start_wall_ns / 1000000 + lived_ms + STEP_MS;
 }
 
 static void process_note(void *context, const struct capture_process *process)
