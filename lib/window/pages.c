@@ -386,7 +386,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     return span;
 }
 
-/* Where memory is out, what is dirty becomes clean and joins its neighbours, which may be enough. */
+/* Memory is out: what is dirty becomes clean and joins its neighbours, which may be enough. */
 static struct span *take(struct pages *pages, uint32_t units, uint32_t align)
 {
     lock_take(&pages->lock);

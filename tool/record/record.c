@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +21,9 @@
 
 #include "base/config.h"
 #include "base/print.h"
-#include "tool/memory/memory.h"
 #include "tool/process/process.h"
 #include "tool/record/guard_report.h"
+#include "tool/record/largest.h"
 #include "tool/record/record_name.h"
 #include "tool/record/summary.h"
 #include "tool/terminal/terminal.h"
@@ -33,21 +34,9 @@ static const char dump_name[] = "dump";
 static const char guard_name[] = "guard"; /* of reports about guarded blocks */
 static const char state_name[] = "state"; /* of recorder files */
 
-/* The recording that is kept and told of, among those of a run. */
-struct largest {
-    struct summary *summary;
-    char name[NAME_MAX + 1]; /* of its file */
-    struct process_seen {
-        int64_t pid, time_ns; /* when the last of its recordings began */
-    } * processes;
-    size_t count, room; /* of them */
-};
-
 static void command_join(char *text, size_t size, char **words);
 static bool folder_make(struct record *record, struct error *error);
 static bool folder_try(struct record *record, const char *place);
-static bool largest_find(const struct record *record, pid_t pid, struct largest *largest);
-static bool process_note(struct largest *largest, const struct summary *summary);
 static void head_print(const struct record *record, const struct child *child,
                        const struct summary *summary, int64_t time_ns);
 static void command_print(FILE *out, const char *command, size_t length);
@@ -236,10 +225,8 @@ static void all_print(const struct record *record, const struct child *child,
 {
     struct summary *summary = largest->summary;
     const char *command = summary_command(summary);
-    bool alone = largest->count == 1 && summary_pid(summary) == child->pid, later = false;
-    for (size_t i = 0; i < largest->count; i++)
-        later |= largest->processes[i].pid == summary_pid(summary) &&
-                 largest->processes[i].time_ns > summary_time_ns(summary);
+    bool alone = largest->count == 1 && summary_pid(summary) == child->pid;
+    bool later = largest_has_later(largest);
     /* One recording has one duration, here and when its file is read. */
     int64_t time_ns = alone ? summary_duration_ns(summary) : -1;
     head_print(record, child, summary, time_ns >= 0 ? time_ns : (int64_t)child->time_ms * 1000000);
@@ -281,7 +268,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     signal(SIGXFSZ, SIG_IGN);
     if (record->about.path[0])
         shelf_collect(&record->about);
-    if (!largest_find(record, child->pid, &largest)) {
+    if (!largest_find(&largest, record->about.folder, child->pid)) {
         reports_print(record);
         nothing_print(record, child);
         record_drop(record);
@@ -308,8 +295,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     bool lost = summary_lost(summary, record->suppressions);
     record->scanned = summary_scanned(summary);
     record->ended = summary_ended(summary);
-    summary_free(summary);
-    free(largest.processes);
+    largest_free(&largest);
     record_drop(record);
     return lost;
 }
@@ -354,51 +340,6 @@ void record_drop(struct record *record)
     if (record->about.folder[0])
         rmdir(record->about.folder);
     record->about.folder[0] = '\0';
-}
-
-/* The capture with the highest peak; of equals that of the program itself. */
-static bool largest_find(const struct record *record, pid_t pid, struct largest *largest)
-{
-    struct dirent *entry;
-    DIR *listing = opendir(record->about.folder);
-    while (listing && (entry = readdir(listing))) {
-        char path[2 * PATH_MAX];
-        struct summary *best = largest->summary;
-        if (strncmp(entry->d_name, "run", 3) != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", record->about.folder, entry->d_name);
-        struct summary *one = summary_read(path);
-        if (!one || !process_note(largest, one) ||
-            (best && (summary_peak(one) < summary_peak(best) ||
-                      (summary_peak(one) == summary_peak(best) && summary_pid(one) != pid)))) {
-            summary_free(one);
-            continue;
-        }
-        summary_free(best);
-        largest->summary = one;
-        snprintf(largest->name, sizeof largest->name, "%s", entry->d_name);
-    }
-    if (listing)
-        closedir(listing);
-    return largest->summary != NULL;
-}
-
-/* Programs that one process became by exec are one process. False: memory is out. */
-static bool process_note(struct largest *largest, const struct summary *summary)
-{
-    size_t i = 0;
-    while (i < largest->count && largest->processes[i].pid != summary_pid(summary))
-        i++;
-    if (!list_reserve(&largest->processes, &largest->room, i + 1, sizeof *largest->processes))
-        return false;
-    struct process_seen *seen = &largest->processes[i];
-    if (i == largest->count) {
-        largest->count++;
-        *seen = (struct process_seen){summary_pid(summary), summary_time_ns(summary)};
-    }
-    if (seen->time_ns < summary_time_ns(summary))
-        seen->time_ns = summary_time_ns(summary);
-    return true;
 }
 
 /* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
@@ -501,12 +442,13 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
     return found;
 }
 
-/* Copies the bytes of a file into one that exists. */
+/* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
+ * at the end. */
 static bool file_copy(const char *from, const char *to)
 {
     char bytes[65536];
     size_t got;
-    FILE *in = fopen(from, "re"), *out = in ? output_open(to, false) : NULL;
+    FILE *in = fopen(from, "re"), *out = in ? other_open(to) : NULL;
     bool ok = out != NULL;
     while (ok && (got = fread(bytes, 1, sizeof bytes, in)) > 0)
         ok = fwrite(bytes, 1, got, out) == got;
@@ -539,7 +481,8 @@ static void file_keep(const struct record *record, const struct child *child,
         snprintf(path, size, "%s", record->about.wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
-    terminal_warn("can't write %s: %s", path, strerror(errno));
+/* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
+ * at the end. */
     record_name(program, summary, from, beside, suffix, path, size);
     if (rename(from, path) != 0)
         path[0] = '\0';

@@ -148,7 +148,10 @@ size_t shelf_list(struct shelf_about **list)
         struct dirent *entry;
         DIR *listing = place(i) ? opendir(place(i)) : NULL;
         while (listing && (entry = readdir(listing))) {
+            struct stat found; /* a link would lead to what another user chose */
             if (strncmp(entry->d_name, start, strlen(start)) != 0 ||
+                fstatat(dirfd(listing), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
+                !S_ISDIR(found.st_mode) || found.st_uid != geteuid() ||
                 !list_reserve(list, &room, count + 1, sizeof **list))
                 continue;
             snprintf(path, sizeof path, "%.*s/%s", PATH_MAX / 2, place(i), entry->d_name);

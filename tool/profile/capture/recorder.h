@@ -35,8 +35,8 @@ bool recorder_describe(const char *bytes, size_t size, struct recorder_about *ab
 /* What is wrong with a file whose head is right: parts of it are missing, or hold nothing. NULL:
  * nothing that can be seen. */
 const char *recorder_damage(const char *bytes, size_t size);
-/* Whether a capture is the process's own, which the recorder file goes on from; not that of one with
- * the same number that began later. */
+/* Whether a capture is the process's own, which the recorder file goes on from; not that of one
+ * with the same number that began later. */
 bool recorder_continues(const char *bytes, size_t size, const char *old, size_t old_size);
 /*
  * The bytes of a capture, *made of them, to be freed; NULL: *reason. With `old`, the process's own
