@@ -282,6 +282,14 @@ mkdir -m 700 runs
 [ "$(find runs -name '*.memoir' | wc -l)" -eq 2 ] || fail "$what, memoir run: $(find runs; cat errors)"
 
 if unshare -m true 2>/dev/null; then
+    what='killed, with /dev/shm full'
+    cat >full.sh <<'END'
+mount -t tmpfs -o size=16k none /dev/shm || exit 77
+"$1" run -o nothing.memoir sh -c 'kill -9 $$' 2>errors
+END
+    unshare -m sh full.sh "$MEMOIR_TOOL"
+    [ $? -eq 77 ] || grep -q 'ended before its first snapshot, and had no recorder file' errors ||
+        fail "$what: $(cat errors)"
     for size in 512k 64m; do
         what="/dev/shm of $size"
         cat >inside.sh <<'END'
