@@ -480,7 +480,7 @@ void heap_push_waiting(struct heap *heap, unsigned mark, void *block)
     if (*place == NULL) {
         store_relaxed(place, block);
         delay_next(heap->delay, queue);
-        store_relaxed(&queue->waiting, (uint8_t)(queue->waiting + 1));
+        store_relaxed(&queue->waiting, queue->waiting + 1);
         return;
     }
     if (bin_full(heap, mark))

@@ -13,6 +13,7 @@ struct delay *delay_make(void)
         while (places > DELAY_MIN && places * size > DELAY_BYTES)
             places /= 2;
         delay->queues[mark].mask = (uint8_t)(places - 1);
+        delay->queues[mark].group = (uint8_t)(places / 4 - 1);
     }
     return delay;
 }
@@ -26,7 +27,7 @@ void *delay_take_any(struct delay *delay)
             if (block == NULL)
                 continue;
             store_relaxed(&queue->blocks[i], NULL);
-            store_relaxed(&queue->waiting, (uint8_t)(queue->waiting - 1));
+            store_relaxed(&queue->waiting, queue->waiting - 1);
             return block;
         }
     }

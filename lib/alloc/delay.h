@@ -19,8 +19,8 @@ enum { DELAY_MAX = 64, DELAY_MIN = 8, DELAY_BYTES = 16 << 10 };
 
 struct delay_queue {
     uint8_t next, turned; /* blocks that came; the bits that are turned around */
-    uint8_t mask;         /* one less than the places, a power of two */
-    uint8_t waiting;      /* how many wait: all places are taken, but at the start */
+    uint8_t mask, group;  /* one less than the places, and than those of a group: powers of two */
+    uint32_t waiting;     /* how many wait: all places are taken, but at the start */
     void *blocks[DELAY_MAX];
 };
 
@@ -39,10 +39,10 @@ INLINE void **delay_place(struct delay_queue *queue)
 /* The place has been taken. */
 INLINE void delay_next(struct delay *delay, struct delay_queue *queue)
 {
-    unsigned next = queue->next + 1u, group = queue->mask / 4u;
-    queue->next = (uint8_t)next;
-    if (unlikely((next & group) == 0))
-        queue->turned = (uint8_t)harden_random(&delay->random, group + 1);
+    uint8_t next = (uint8_t)(queue->next + 1);
+    queue->next = next;
+    if (unlikely((next & queue->group) == 0))
+        queue->turned = (uint8_t)harden_random(&delay->random, queue->group + 1u);
 }
 /* One that waits, in no order; NULL when there are none. */
 void *delay_take_any(struct delay *delay);

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdint.h>
 
+#include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
@@ -43,7 +44,7 @@ bool cxx_handler_called(void)
     return handler != NULL;
 }
 
-static NOINLINE void *new_slow(size_t align, size_t size, unsigned family)
+static NOINLINE void *new_slower(size_t align, size_t size, unsigned family)
 {
     struct caller caller = CALLER_HERE;
     caller.family = (uint8_t)family;
@@ -69,8 +70,8 @@ static NOINLINE void *new_slow(size_t align, size_t size, unsigned family)
 
 /* The nothrow forms must call the handler, too, and must swallow what it throws, which takes C++:
  * the C++ library's own form calls our throwing one and catches. */
-static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag,
-                                       unsigned family)
+static NOINLINE void *new_slower_nothrow(size_t align, size_t size, const struct nothrow *tag,
+                                         unsigned family)
 {
     struct caller caller = CALLER_HERE;
     caller.family = (uint8_t)family;
@@ -87,6 +88,19 @@ static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct n
         (void *(*)(size_t, size_t, const struct nothrow *))dlsym(
             RTLD_NEXT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
     return next == NULL ? NULL : next(size, align, tag);
+}
+
+static NOINLINE void *new_slow(size_t align, size_t size, unsigned family)
+{
+    void *block = harden_on && align == 0 ? hardening_pop(size) : NULL;
+    return block != NULL ? block : new_slower(align, size, family);
+}
+
+static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag,
+                                       unsigned family)
+{
+    void *block = harden_on && align == 0 ? hardening_pop(size) : NULL;
+    return block != NULL ? block : new_slower_nothrow(align, size, tag, family);
 }
 
 /* NULL: go on slowly. */

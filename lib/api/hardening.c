@@ -24,23 +24,26 @@ INLINE struct heap *short_heap(void)
     return likely(may) ? heap : NULL;
 }
 
-/* The size of the blocks of a mark. */
-INLINE size_t usable_of(size_t mark)
+/* Of a pointer that is misaligned, or outside, it is beyond all. */
+INLINE uintptr_t window_granule(const void *p)
 {
-    return size_bounds[mark].least + size_bounds[mark].more;
+    uintptr_t offset = (uintptr_t)p - window.base;
+    return offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
 }
 
 INLINE void *pop(struct heap *heap, size_t size, size_t mark)
 {
-    void *block = heap_pop_hardened(heap, mark);
-    if (likely(block != NULL)) {
-        tail_begin(block, usable_of(mark), size);
-        *live_in(heap->live[mark], block) = live_sign_hardened(block);
-    }
+    uint64_t top = heap->top[mark];
+    if (unlikely(top == 0 || arch_count_down(&heap->clock[mark], 1)))
+        return NULL;
+    bin_pop(heap, mark, slot_place(top));
+    void *block = slot_block(top);
+    *live_in(heap->live[mark], block) = live_sign_hardened(block);
+    tail_begin(block, size_usable[mark], size);
     return block;
 }
 
-static NOINLINE void *pop_middle(struct heap *heap, size_t size)
+static __attribute__((noinline)) void *pop_middle(struct heap *heap, size_t size)
 {
     return pop(heap, size, class_of(size + HARDEN_TAIL));
 }
@@ -65,50 +68,115 @@ void *hardening_malloc(size_t size, void *(*otherwise)(size_t size))
     return likely(block != NULL) ? block : otherwise(size);
 }
 
-/* A live block of `usable` bytes waits; false: nothing that has waited can go to the bin. */
-INLINE bool push(struct heap *heap, void *p, size_t mark, size_t usable, uint8_t *live)
+/* Between `cold_begin` and `cold_end`: a block that has ended waits. */
+static void wait_inside(struct heap *heap, unsigned mark, void *p)
+{
+    if (likely(heap != NULL && (heap->slots[mark] != NULL || heap_spill(heap, mark)))) {
+        heap_push_waiting(heap, mark, p);
+        counts_bin(heap, mark);
+        return;
+    }
+    young_sum((struct heap_sums){.frees = 1, .free_bytes = size_usable[mark]});
+    counts_direct(mark_class(mark), 0, 1);
+    central_give(&p, 1);
+}
+
+/* The same from outside, where nothing has waited so far or the bin is full. Not NOINLINE: that
+ * would make the road to it a cold one. */
+static __attribute__((noinline)) void wait_slow(size_t mark, void *p)
+{
+    if (unlikely(!cold_begin(NULL)))
+        return; /* lost */
+    struct heap *heap = cold_heap(true);
+    cold_look_at_peak();
+    wait_inside(heap, (unsigned)mark, p);
+    cold_end();
+}
+
+/* A block that has ended waits. That it does so last lets most of what is known about it be
+ * forgotten before: few registers are saved. */
+INLINE void push(struct heap *heap, void *p, size_t mark)
 {
     struct delay_queue *queue = &heap->delay->queues[mark];
-    void **place = delay_place(queue);
-    if (unlikely(*place == NULL || (uint16_t)heap->top[mark] == heap->limit[mark]))
-        return false;
-    tail_end(p, usable);
-    *live = 0;
+    void **place = delay_place(queue), *waited = *place;
+    if (unlikely(waited == NULL || (uint16_t)heap->top[mark] == heap->limit[mark])) {
+        wait_slow(mark, p);
+        return;
+    }
     heap_push_delayed(heap, mark, queue, place, p);
-    return true;
 }
 
-static NOINLINE bool push_middle(struct heap *heap, void *p, size_t mark, uint8_t *live)
+static __attribute__((noinline)) void push_middle(struct heap *heap, void *p, size_t mark,
+                                                  uint8_t *live)
 {
-    return push(heap, p, mark, usable_of(mark), live);
+    tail_end(p, size_usable[mark]);
+    *live = 0;
+    push(heap, p, mark);
 }
 
-INLINE bool push_any(void *p)
+/* `sized`: unless it was asked for another size. */
+INLINE bool push_any(void *p, bool sized, size_t size)
 {
-    uintptr_t offset = (uintptr_t)p - window.base;
-    uintptr_t granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
-    if (unlikely(granule >= window.granules))
+    if (unlikely(window_granule(p) >= window.granules))
         return false;
     size_t mark = window.kinds_at_0[(uintptr_t)p >> UNIT_SHIFT];
-    uint8_t *live = live_in(window.live[mark], p);
     struct heap *heap = short_heap();
+    uint8_t *live = live_in(window.live[mark], p);
     if (unlikely(heap == NULL || *live != live_sign_hardened(p)))
         return false;
-    size_t usable = usable_of(mark);
-    if (unlikely(usable > SMALL_MAX))
-        return push_middle(heap, p, mark, live);
-    return push(heap, p, mark, usable, live);
+    size_t usable = size_usable[mark];
+    if (sized && unlikely(tail_size(p, usable, "free") != size))
+        return false;
+    if (unlikely(usable > SMALL_MAX)) {
+        push_middle(heap, p, mark, live);
+        return true;
+    }
+    tail_end(p, usable);
+    *live = 0;
+    push(heap, p, mark);
+    return true;
 }
 
 bool hardening_push(void *p)
 {
-    return push_any(p);
+    return push_any(p, false, 0);
+}
+
+bool hardening_push_sized(void *p, size_t size)
+{
+    return push_any(p, true, size);
 }
 
 void hardening_release(void *p, void (*otherwise)(void *p))
 {
-    if (unlikely(!push_any(p)))
+    if (unlikely(!push_any(p, false, 0)))
         otherwise(p);
+}
+
+void *hardening_realloc(void *p, size_t size)
+{
+    struct heap *heap = short_heap();
+    if (unlikely(heap == NULL || window_granule(p) >= window.granules ||
+                 size - 1 >= BLOCK_MAX - HARDEN_TAIL))
+        return NULL;
+    size_t mark = window.kinds_at_0[(uintptr_t)p >> UNIT_SHIFT];
+    uint8_t *live = live_in(window.live[mark], p);
+    if (unlikely(*live != live_sign_hardened(p)))
+        return NULL;
+    size_t usable = size_usable[mark];
+    if (size + HARDEN_TAIL <= usable && sizes_stay(usable, size + HARDEN_TAIL)) {
+        tail_resize(p, usable, size);
+        heap_count_kept(heap, (unsigned)mark);
+        counts_bin(heap, (unsigned)mark);
+        return p;
+    }
+    size_t before = tail_size(p, usable, "realloc");
+    void *block = pop(heap, size, hot_mark(heap, size + HARDEN_TAIL));
+    if (unlikely(block == NULL))
+        return NULL;
+    memcpy(block, p, before < size ? before : size);
+    push_middle(heap, p, mark, live);
+    return block;
 }
 
 /* It counts as a block of the smallest class. */
@@ -148,17 +216,9 @@ bool hardening_free(void *p, struct heap *heap)
     struct span *span = span_of(p);
     if (span->state != SPAN_BLOCKS || span->kinds != 0)
         return false;
-    size_t usable = class_size(mark_class(span->mark));
-    tail_end(p, usable);
+    tail_end(p, size_usable[span->mark]);
     store_relaxed(live_at(p), 0);
-    if (likely(heap != NULL && (heap->slots[span->mark] != NULL || heap_spill(heap, span->mark)))) {
-        heap_push_waiting(heap, span->mark, p);
-        counts_bin(heap, span->mark);
-        return true;
-    }
-    young_sum((struct heap_sums){.frees = 1, .free_bytes = usable});
-    counts_direct(mark_class(span->mark), 0, 1);
-    central_give(&p, 1);
+    wait_inside(heap, span->mark, p);
     return true;
 }
 

@@ -16,6 +16,9 @@ struct span;
  * the hot path is: a signal handler that came upon them may do what it may do there. */
 void *hardening_pop(size_t size);
 bool hardening_push(void *p);
+bool hardening_push_sized(void *p, size_t size); /* unless it was asked for another size */
+/* realloc of a live block to another size; NULL: take the long road. */
+void *hardening_realloc(void *p, size_t size);
 /* The same, and the long road is jumped to, with its argument. */
 void *hardening_malloc(size_t size, void *(*otherwise)(size_t size));
 void hardening_release(void *p, void (*otherwise)(void *p));

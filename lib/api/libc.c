@@ -113,7 +113,7 @@ void libc_free(void *p, const struct caller *caller)
         cold_free(p, caller);
 }
 
-void libc_delete_slow(void *p, size_t size, size_t align, unsigned family)
+static NOINLINE void delete_slower(void *p, size_t size, size_t align, unsigned family)
 {
     struct caller caller = CALLER_HERE;
     caller.family = (uint8_t)family;
@@ -125,6 +125,14 @@ void libc_delete_slow(void *p, size_t size, size_t align, unsigned family)
         mismatch_look(p, size, align, &caller);
     tell_free(size == SIZE_UNKNOWN ? CALL_FREE : CALL_SDALLOCX, p, size == SIZE_UNKNOWN ? 0 : size);
     libc_free(p, &caller);
+}
+
+void libc_delete_slow(void *p, size_t size, size_t align, unsigned family)
+{
+    if (harden_on && (align == 0 || (uintptr_t)p % align == 0) &&
+        (size == SIZE_UNKNOWN ? hardening_push(p) : hardening_push_sized(p, size)))
+        return;
+    delete_slower(p, size, align, family);
 }
 
 EXPORT void free(void *p)
@@ -206,7 +214,7 @@ static void *realloc_told(void *p, size_t size, const struct caller *caller)
     return block;
 }
 
-static NOINLINE void *realloc_slow(void *p, size_t size)
+static NOINLINE void *realloc_slower(void *p, size_t size)
 {
     struct caller caller = CALLER_HERE;
     void *block;
@@ -216,6 +224,12 @@ static NOINLINE void *realloc_slow(void *p, size_t size)
         block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size, &caller);
     while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("rallocx")));
     return block;
+}
+
+static NOINLINE void *realloc_slow(void *p, size_t size)
+{
+    void *block = harden_on ? hardening_realloc(p, size) : NULL;
+    return block != NULL ? block : realloc_slower(p, size);
 }
 
 /* Moves a block; both sizes have a class, and the old block is not watched. */

@@ -16,6 +16,7 @@ struct size_class size_classes[CLASS_COUNT];
 uint8_t size_small_class[SMALL_GRANULES + 1];
 uint8_t size_coarse_class[COARSE_COUNT];
 struct size_bounds size_bounds[MARK_COUNT];
+uint16_t size_usable[MARK_COUNT];
 
 static uint16_t asked_units[CLASS_COUNT]; /* 0: as is best */
 
@@ -85,6 +86,7 @@ static void bounds_fill(void)
         size_t least = class <= 1 ? 0 : class_size(class - 1) + 1;
         size_bounds[mark].least = least;
         size_bounds[mark].more = classless ? SIZE_MAX : class_size(class) - least;
+        size_usable[mark] = (uint16_t)(classless ? 0 : class_size(class));
     }
 }
 

@@ -77,6 +77,8 @@ struct size_bounds {
     size_t least, more;
 };
 extern HIDDEN struct size_bounds size_bounds[MARK_COUNT];
+/* By mark: the size of its blocks; 0 for a mark without a class. */
+extern HIDDEN uint16_t size_usable[MARK_COUNT];
 
 /* Before it: spans of blocks of these sizes are to be `units` long, if that can be. */
 void sizes_ask(size_t from, size_t to, size_t units);
