@@ -12,6 +12,7 @@
 #include "base/os.h"
 
 enum {
+    WORDS = sizeof(struct debug_words) / sizeof(uint64_t),
     EDGE = (DEBUG_WORDS - sizeof(struct debug_words)) / 2,
     SEARCH_MAX = 64 << 10, /* how far the copy behind a block is looked for */
 };
@@ -23,7 +24,10 @@ static void words_write(char *at, const struct debug_words *words);
 static void words_read(const char *at, struct debug_words *words);
 static uint64_t sum_of(const struct debug_words *words, const char *p);
 static bool words_fit(const struct debug_words *words, const char *p, struct debug_place place);
+static enum debug_verdict check_other_copies(struct debug_place place, const char *p,
+                                             struct debug_words *words, const char **damage);
 static bool words_behind(struct debug_place place, const char *p, struct debug_words *words);
+static bool same_words(const char *a, const char *b);
 static const char *damage_before(struct debug_place place, const char *p,
                                  const struct debug_words *words);
 static const char *damage_behind(struct debug_place place, const char *p,
@@ -68,28 +72,32 @@ char *debug_begin(struct debug_place place, size_t size, size_t align, unsigned 
  * last byte, or a number that is, changes something. */
 static void words_write(char *at, const struct debug_words *words)
 {
-    char bytes[sizeof *words];
-    memcpy(bytes, words, sizeof bytes);
-    memset(at, DEBUG_AROUND, DEBUG_WORDS);
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        at[EDGE + i] = (char)(bytes[i] ^ DEBUG_AROUND);
+    uint64_t parts[WORDS], around = DEBUG_AROUND * UINT64_C(0x0101010101010101);
+    memcpy(parts, words, sizeof parts);
+    memcpy(at, &around, EDGE);
+    for (unsigned i = 0; i < WORDS; i++) {
+        uint64_t word = parts[i] ^ around;
+        memcpy(at + EDGE + i * sizeof word, &word, sizeof word);
+    }
+    memcpy(at + DEBUG_WORDS - EDGE, &around, EDGE);
 }
 
 static void words_read(const char *at, struct debug_words *words)
 {
-    char bytes[sizeof *words] = {0};
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        bytes[i] = (char)(at[EDGE + i] ^ DEBUG_AROUND);
-    memcpy(words, bytes, sizeof bytes);
+    uint64_t parts[WORDS];
+    memcpy(parts, at + EDGE, sizeof parts);
+    for (unsigned i = 0; i < WORDS; i++)
+        parts[i] ^= DEBUG_AROUND * UINT64_C(0x0101010101010101);
+    memcpy(words, parts, sizeof parts);
 }
 
 /* Never 0. */
 static uint64_t sum_of(const struct debug_words *words, const char *p)
 {
     static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t parts[sizeof(struct debug_words) / sizeof(uint64_t)], sum = (uintptr_t)p * odd;
-    memcpy(parts, words, sizeof *words);
-    for (unsigned i = 1; i < sizeof(struct debug_words) / sizeof(uint64_t); i++) {
+    uint64_t parts[WORDS], sum = (uintptr_t)p * odd;
+    memcpy(parts, words, sizeof parts);
+    for (unsigned i = 1; i < WORDS; i++) {
         sum = (sum ^ parts[i]) * odd;
         sum ^= sum >> 29;
     }
@@ -106,28 +114,30 @@ static bool words_fit(const struct debug_words *words, const char *p, struct deb
 enum debug_verdict debug_check(struct debug_place place, const char *p, struct debug_words *words,
                                const char **damage)
 {
-    struct debug_words first, near;
+    const char *copy = p - DEBUG_WORDS;
     memset(words, 0, sizeof *words);
     if (p - place.start < DEBUG_WORDS || p + DEBUG_WORDS > place.start + place.room ||
         (uintptr_t)p % GRANULE != 0)
         return DEBUG_NO_BLOCK;
-    words_read(place.start, &first);
-    words_read(p - DEBUG_WORDS, &near);
-    bool near_fits = words_fit(&near, p, place), first_fits = words_fit(&first, p, place);
-    if (near_fits)
-        *words = near;
-    else if (first_fits)
-        *words = first;
-    else if (!words_behind(place, p, words) && p - place.start != DEBUG_WORDS)
-        return DEBUG_NO_BLOCK;
-    if (!near_fits) {
-        *damage = p - 1;
-        return DEBUG_STOMPED;
-    }
+    words_read(copy, words);
+    if (unlikely(!words_fit(words, p, place)))
+        return check_other_copies(place, p, words, damage);
     *damage = damage_behind(place, p, words);
-    if (*damage == NULL)
+    if (likely(*damage == NULL))
         *damage = damage_before(place, p, words);
     return *damage == NULL ? DEBUG_FINE : DEBUG_STOMPED;
+}
+
+/* The words next to the block are damaged: another copy tells about it. */
+static enum debug_verdict check_other_copies(struct debug_place place, const char *p,
+                                             struct debug_words *words, const char **damage)
+{
+    words_read(place.start, words);
+    if (!words_fit(words, p, place) && !words_behind(place, p, words) &&
+        p - place.start != DEBUG_WORDS)
+        return DEBUG_NO_BLOCK;
+    *damage = p - 1;
+    return DEBUG_STOMPED;
 }
 
 /* The copy behind the block, wherever that ends. */
@@ -148,23 +158,34 @@ static const char *damage_in(const char *copy, const struct debug_words *words)
 {
     char wanted[DEBUG_WORDS];
     words_write(wanted, words);
-    for (unsigned i = 0; i < DEBUG_WORDS; i++)
-        if (copy[i] != wanted[i])
-            return copy + i;
-    return NULL;
+    if (likely(same_words(copy, wanted)))
+        return NULL;
+    unsigned i = 0;
+    while (copy[i] == wanted[i])
+        i++;
+    return copy + i;
+}
+
+static bool same_words(const char *a, const char *b)
+{
+    uint64_t x[DEBUG_WORDS / sizeof(uint64_t)], y[COUNT_OF(x)], other = 0;
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    for (unsigned i = 0; i < COUNT_OF(x); i++)
+        other |= x[i] ^ y[i];
+    return other == 0;
 }
 
 static const char *damage_before(struct debug_place place, const char *p,
                                  const struct debug_words *words)
 {
     const char *damage = damage_in(place.start, words);
+    if (p - place.start == DEBUG_WORDS) /* there is one copy */
+        return damage;
     if (damage == NULL)
         damage = damage_in(p - DEBUG_WORDS, words);
-    if (damage != NULL)
-        return damage;
-    return p - place.start == DEBUG_WORDS
-               ? NULL
-               : first_other(place.start + DEBUG_WORDS, p - DEBUG_WORDS, DEBUG_AROUND);
+    return damage != NULL ? damage
+                          : first_other(place.start + DEBUG_WORDS, p - DEBUG_WORDS, DEBUG_AROUND);
 }
 
 static const char *damage_behind(struct debug_place place, const char *p,
@@ -176,13 +197,29 @@ static const char *damage_behind(struct debug_place place, const char *p,
                           : first_other(copy + DEBUG_WORDS, place.start + place.room, DEBUG_AROUND);
 }
 
+/* Rows of four pieces, then words, of which the last one may begin in the one before it. */
 static const char *first_other(const char *at, const char *end, uint8_t byte)
 {
-    uint64_t word, all = byte * UINT64_C(0x0101010101010101);
+    typedef uint64_t piece __attribute__((vector_size(16)));
+    const uint64_t all = byte * UINT64_C(0x0101010101010101);
+    const piece both = {all, all};
+    uint64_t word = all;
+    bool whole = end - at >= (ptrdiff_t)sizeof word;
+    for (piece row[4]; end - at >= (ptrdiff_t)sizeof row; at += sizeof row) {
+        memcpy(row, at, sizeof row);
+        piece other = (row[0] ^ both) | (row[1] ^ both) | (row[2] ^ both) | (row[3] ^ both);
+        if ((other[0] | other[1]) != 0)
+            break;
+    }
     for (; end - at >= (ptrdiff_t)sizeof word; at += sizeof word) {
         memcpy(&word, at, sizeof word);
         if (word != all)
             break;
+    }
+    if (whole && word == all) {
+        memcpy(&word, end - sizeof word, sizeof word);
+        if (word == all)
+            return NULL;
     }
     while (at < end && (uint8_t)*at == byte)
         at++;
