@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/debugging.h"
+#include "lib/api/mismatch.h"
 #include "lib/api/young.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
@@ -166,8 +167,12 @@ uint64_t guarding_born(const void *p)
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller)
 {
     struct cell *cell = cells_near((uintptr_t)p);
-    if (!guard_calls || cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
-        return; /* free says what it is */
+    if (cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
+        return;         /* free says what it is */
+    if (!guard_calls) { /* a sample, which is no reason to be strict */
+        mismatch_compare(p, size, align, cell->size, caller);
+        return;
+    }
     if ((size != SIZE_MAX && size != cell->size) || (align != 0 && (uintptr_t)p % align != 0))
         guard_complain(GUARD_SIZE, (uintptr_t)p, cell, "delete", caller, size);
 }

@@ -34,7 +34,8 @@ void guarding_free(void *p, const struct caller *caller, bool moved);
 size_t guarding_size(const void *p, const char *call, const struct caller *caller);
 /* `track_born` of the block's record. */
 uint64_t guarding_born(const void *p);
-/* From outside: a delete that tells another size than the block's is reported. */
+/* From outside: a delete that tells another size than the block's is reported, or, where only
+ * samples are guarded, told as for any block (lib/api/mismatch.h). */
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller);
 /* From outside: what a free by the family (enum caller_family) would find, without freeing. */
 void guarding_verify(const void *p, unsigned family, const struct caller *caller);

@@ -16,6 +16,8 @@ struct asked {
 static uint64_t count;
 
 static struct asked asked_for(const void *p, unsigned mark);
+static void compare(const void *p, size_t size, size_t align, struct asked asked, bool exact,
+                    const struct caller *caller);
 static void tell(const void *p, const char *what, size_t told, struct asked asked,
                  const struct caller *caller);
 
@@ -29,7 +31,20 @@ void mismatch_look(const void *p, size_t size, size_t align, const struct caller
     if (harden_on)
         tail_asked(p, "delete", &known);
     struct asked asked = known != 0 ? (struct asked){known, known} : asked_for(p, mark);
-    bool exact = asked.least == asked.most || span_of(p)->state == SPAN_LARGE;
+    compare(p, size, align, asked, span_of(p)->state == SPAN_LARGE, caller);
+}
+
+void mismatch_compare(const void *p, size_t size, size_t align, size_t asked,
+                      const struct caller *caller)
+{
+    asked = asked == 0 ? 1 : asked;
+    compare(p, size, align, (struct asked){asked, asked}, true, caller);
+}
+
+static void compare(const void *p, size_t size, size_t align, struct asked asked, bool exact,
+                    const struct caller *caller)
+{
+    exact = exact || asked.least == asked.most;
     size = size == 0 ? 1 : size;
     /* A block with a class is as long as its alignment made it. */
     size_t room = align <= GRANULE || exact ? size : sizes_room(size, align);

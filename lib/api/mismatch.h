@@ -18,6 +18,9 @@ static const size_t SIZE_UNKNOWN = SIZE_MAX;
 /* Compares what a delete tells with the live block at p; any other p is left to free. `size` may be
  * SIZE_UNKNOWN, `align` 0. */
 void mismatch_look(const void *p, size_t size, size_t align, const struct caller *caller);
+/* The same for a live block elsewhere, which was asked for with a size of `asked`. */
+void mismatch_compare(const void *p, size_t size, size_t align, size_t asked,
+                      const struct caller *caller);
 /* How many there were. */
 uint64_t mismatch_count(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=told sampled=survives full=wrong_size tight=wrong_size hardened=damage */
+/* verdicts: default=told sampled=told full=wrong_size tight=wrong_size hardened=damage */
 /* verdicts: debug=wrong_size */
 /* A sized delete of a smaller type. */
 #include <new>
