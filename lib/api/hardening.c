@@ -109,7 +109,7 @@ INLINE void push(struct heap *heap, void *p, size_t mark)
 static __attribute__((noinline)) void push_middle(struct heap *heap, void *p, size_t mark,
                                                   uint8_t *live)
 {
-    tail_end(p, size_usable[mark]);
+    memset(p, 0, size_usable[mark]);
     *live = 0;
     push(heap, p, mark);
 }
@@ -124,14 +124,14 @@ INLINE bool push_any(void *p, bool sized, size_t size)
     uint8_t *live = live_in(window.live[mark], p);
     if (unlikely(heap == NULL || *live != live_sign_hardened(p)))
         return false;
-    size_t usable = size_usable[mark];
-    if (sized && unlikely(tail_size(p, usable, "free") != size))
+    size_t usable = size_usable[mark], asked = tail_size(p, usable, "free");
+    if (sized && unlikely(asked != size))
         return false;
     if (unlikely(usable > SMALL_MAX)) {
         push_middle(heap, p, mark, live);
         return true;
     }
-    tail_end(p, usable);
+    tail_wipe(p, usable);
     *live = 0;
     push(heap, p, mark);
     return true;

@@ -11,7 +11,7 @@
 # difference in pairs, less the same for the loop without its two calls. So calls and PLT count,
 # and so do refills, samples and whatever else comes by now and then.
 #
-# A pair of hardened blocks has a budget of its own on x86-64, as there is no short way around it.
+# Pairs of hardened blocks have budgets of their own on x86-64, as there is no short way around them.
 #
 # Positive control: glibc's malloc, counted the same way, must break the budget.
 emulator=${MEMOIR_EMULATOR-}
@@ -53,6 +53,22 @@ static inline void no_free(void *block)
 #define free(block) no_free(block)
 #endif
 
+#ifdef OPERATORS /* operator new, and operator delete with the size */
+void *_Znwm(size_t size);
+void _ZdlPvm(void *block, size_t size);
+#define malloc(size) _Znwm(size)
+#define free(block) _ZdlPvm(block, size)
+#endif
+
+#ifdef RESIZED /* twice: once it stays where it is, once it moves */
+static void *resized(size_t size)
+{
+    void *block = realloc(malloc(size), size - 8);
+    return realloc(block, 3 * size);
+}
+#define malloc(size) resized(size)
+#endif
+
 static void *blocks[1000];
 
 int main(int argc, char **argv)
@@ -74,11 +90,12 @@ int main(int argc, char **argv)
     return 0;
 }
 END
-for name in calls nothing; do
-    flag=''
-    [ $name = calls ] || flag=-DNOTHING
-    "${CC:-cc}" -O2 -fno-builtin $flag -o "$place/$name" "$place/pair.c"
-done
+compile() { # NAME [LIBRARY]
+    "${CC:-cc}" -O2 -fno-builtin "-D$(echo "$1" | tr a-z A-Z)" -o "$place/$1" "$place/pair.c" ${2+"$2"}
+}
+compile calls
+compile nothing
+[ -n "$emulator" ] || { compile operators "$library" && compile resized; }
 
 # plugin: compiles it for the interface that this qemu has
 plugin() {
@@ -114,10 +131,10 @@ instructions() { # PRELOAD PROGRAM ARGUMENTS: of a whole run
     awk '/Collected *:|^instructions:/ { print $NF; found = 1 } END { exit !found }' "$place/log"
 }
 
-# each PRELOAD SIZE BLOCKS SHORT LONG: instructions a pair, to a tenth
+# each PRELOAD SIZE BLOCKS SHORT LONG [PROGRAM]: instructions a pair, to a tenth
 each() {
-    calls_short=$(instructions "$1" "$place/calls" "$2" "$3" "$4")
-    calls_long=$(instructions "$1" "$place/calls" "$2" "$3" "$5")
+    calls_short=$(instructions "$1" "$place/${6-calls}" "$2" "$3" "$4")
+    calls_long=$(instructions "$1" "$place/${6-calls}" "$2" "$3" "$5")
     nothing_short=$(instructions "$1" "$place/nothing" "$2" "$3" "$4")
     nothing_long=$(instructions "$1" "$place/nothing" "$2" "$3" "$5")
     awk -v calls=$((calls_long - calls_short)) -v nothing=$((nothing_long - nothing_short)) \
@@ -155,7 +172,9 @@ done
 judge "1000 blocks of 1 KiB" "$(each "$library" 1024 1000 50 250)" $in_turn
 if [ $machine = x86-64 ]; then
     options=harden:on
-    judge "64 bytes, hardened" "$(each "$library" 64 1 2000 22000)" 300
+    judge "64 bytes, hardened" "$(each "$library" 64 1 2000 22000)" 270
+    judge "the same by new and delete" "$(each "$library" 64 1 2000 22000 operators)" 330
+    judge "the same with two reallocs" "$(each "$library" 64 1 2000 22000 resized)" 870
     options=''
 fi
 
