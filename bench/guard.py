@@ -5,7 +5,7 @@
 
 Within a round each program runs once in each mode, in an order drawn anew. A ratio is that of a
 round, to the same allocator as it comes: memoir's default, glibc (for scudo and valgrind's
-memcheck), tcmalloc (for tcmalloc_debug); the median of rounds counts, and means over programs are
+memcheck), tcmalloc (for its two debug libraries); the median of rounds counts, and means over programs are
 geometric. Time is CPU time, so that a busy machine matters less. With --instructions the sampled
 guard is counted by callgrind instead, as its cost is below what a clock can tell.
 """
@@ -40,7 +40,8 @@ def modes(lib):
     for name, library, base in (
             ("scudo", allocators.PEERS["scudo"][0], "glibc"),
             ("tcmalloc", "libtcmalloc_minimal.so.4", None),
-            ("tcmalloc_debug", "libtcmalloc_minimal_debug.so.4", "tcmalloc")):
+            ("minimal_debug", "libtcmalloc_minimal_debug.so.4", "tcmalloc"),  # takes no stacks
+            ("tcmalloc_debug", "libtcmalloc_debug.so.4", "tcmalloc")):
         path = allocators.find_library(library)
         if path:
             yield Mode(name, base, {"LD_PRELOAD": path})

@@ -18,6 +18,7 @@ bool guard_all, guard_sampled, guard_debug, guard_fences, guard_calls, guard_spa
 uint64_t guard_spans_every, guard_large_every;
 
 static size_t least(size_t one, size_t other);
+static void stacks_allow(void);
 static void complain(struct guard_report *report, const struct caller *caller);
 
 void guard_init(bool scanned)
@@ -27,6 +28,8 @@ void guard_init(bool scanned)
     guard_debug = config.debug;
     bool all = config.guard == CONFIG_GUARD_FULL, fences = guard_debug && !all && !scanned;
     guard_calls = guard_debug || all;
+    if (guard_calls)
+        stacks_allow();
     bool spaced = (guard_spans_every | guard_large_every) != 0 && !scanned;
     if (config.guard == CONFIG_GUARD_OFF && !fences && !spaced)
         return;
@@ -47,6 +50,16 @@ void guard_init(bool scanned)
     guard_sampled = fine && config.guard == CONFIG_GUARD_SAMPLED;
     guard_spaced = fine && spaced && !guard_calls;
     guard_calls = guard_debug || guard_all;
+}
+
+/* Each call of every block has a stack that a report may name, where a profile has those of
+ * samples: more of them are kept, unless the option says how many. */
+static void stacks_allow(void)
+{
+    enum { USUAL = 64 << 20, MANY = 512 << 20, SHARE = 16 };
+    size_t share = os_memory_size() / SHARE;
+    if (config.heap_memory == USUAL && share > USUAL)
+        config.heap_memory = least(MANY, share);
 }
 
 static size_t least(size_t one, size_t other)
