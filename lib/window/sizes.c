@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/window/sizes.h. Chooses how long a span of each class is. */
+/*
+ * See lib/window/sizes.h. Fills the tables once, at the start: the sizes of the classes, the class
+ * of each size, and how long a span of each class is, so that little is left over at its end.
+ */
 #include "lib/window/sizes.h"
 
 enum {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=overflow_at_free tight=overflow_at_free hardened=damage debug=word_after */
+/* verdicts: default=- full=overflow_at_free tight=overflow_at_free hardened=damage */
+/* verdicts: debug=word_after */
 /* A write of one byte behind a block whose alignment leaves room there. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=- full=overflow_at_free tight=overflow hardened=damage debug=word_after */
+/* verdicts: default=- sampled=- full=overflow_at_free tight=overflow hardened=damage */
+/* verdicts: debug=word_after */
 /* A write of one byte behind a large block, into what its alignment leaves. */
 #include "tests/misuse/misuse.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- sampled=overflow_at_free full=overflow tight=overflow hardened=damage debug=word_after */
+/* verdicts: default=- sampled=overflow_at_free full=overflow tight=overflow hardened=damage */
+/* verdicts: debug=word_after */
 /* A write some bytes behind the block. */
 #include "tests/misuse/misuse.h"
 

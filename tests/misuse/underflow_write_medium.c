@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: default=- full=underflow_at_free tight=underflow_at_free hardened=- debug=word_before */
+/* verdicts: default=- full=underflow_at_free tight=underflow_at_free hardened=- */
+/* verdicts: debug=word_before */
 /* A write before a block of more than a page. */
 #include "tests/misuse/misuse.h"
 
