@@ -63,15 +63,15 @@ size_t tail_large_size(const struct span *span, const char *call)
     return size;
 }
 
-bool tail_asked(const void *p, const char *call, size_t *asked)
+bool tail_asked(const void *p, const char *call, size_t *size)
 {
     const struct span *span = span_of(p);
-    bool large = span->state == SPAN_LARGE;
-    if (!large && !tail_has(span))
-        return false;
-    *asked = large ? tail_large_size(span, call)
-                   : tail_size(p, class_size(mark_class(span->mark)), call);
-    return true;
+    bool large = span->state == SPAN_LARGE, known = large || tail_has(span);
+    if (large)
+        *size = tail_large_size(span, call);
+    else if (known)
+        *size = tail_size(p, class_size(mark_class(span->mark)), call);
+    return known;
 }
 
 static void exit_look(const struct span *span)

@@ -201,8 +201,8 @@ INLINE bool tail_has(const struct span *span)
 {
     return span->state == SPAN_BLOCKS && !(span->kinds & KIND_OWNED);
 }
-/* The size that a live block in the window was asked for; false: that is not known. */
-bool tail_asked(const void *p, const char *call, size_t *asked);
+/* The size that a live block in the window was asked for, maybe 0; false: it is not known. */
+bool tail_asked(const void *p, const char *call, size_t *size);
 
 /* At the end of the program, if no other thread is running: looks at the tails of live blocks, and
  * whether free ones are zero, for 20 ms at most. Not in a forked child: a thread that stayed behind

@@ -154,13 +154,16 @@ static void renew_record(struct span *span, void *p, size_t usable, size_t size,
 
 /* The same block for another size: it counts anew, and of a watched one the last caller is
  * remembered. */
-static void renew(void *p, unsigned mark, size_t usable, size_t size, const struct caller *caller)
+static void renew(void *p, unsigned mark, size_t size, const struct caller *caller)
 {
     struct span *span = span_of(p);
+    /* Not what malloc_usable_size tells, which is less while blocks are hardened. */
+    bool large = span->state == SPAN_LARGE;
+    size_t usable = large ? large_size(span) : class_size(mark_class(span->mark));
     if (!cold_begin(caller))
         return;
     struct heap *heap = cold_heap(false);
-    if (span->state == SPAN_LARGE) {
+    if (large) {
         resized(heap, p, span, usable, size, caller);
     } else {
         count_kept(span->mark);
@@ -222,11 +225,11 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
         return realloc_guarded(p, size, caller);
     size_t usable = cold_usable_for(p, "realloc");
     bool stays = sizes_stay(usable, size);
-    if (unlikely(harden_on) && mark != MARK_FREE && tail_has(span_of(p)))
-        stays = hardening_resize(p, size);
+    if (unlikely(harden_on) && mark != MARK_FREE)
+        stays = hardening_resize(p, usable, size);
     if (stays) {
         if (mark != MARK_FREE)
-            renew(p, mark, usable, size, caller);
+            renew(p, mark, size, caller);
         if (unlikely(load_relaxed(&hooks_any))) {
             filling_grown(p, usable);
             hooks_call_resized(p, p, size);

@@ -222,11 +222,20 @@ bool hardening_free(void *p, struct heap *heap)
     return true;
 }
 
-bool hardening_resize(void *p, size_t size)
+bool hardening_resize(void *p, size_t before, size_t size)
 {
     struct span *span = span_of(p);
+    if (span->state == SPAN_LARGE) {
+        bool stays = units_of(size) == span->length || sizes_stay(before, size);
+        if (!stays || large_size(span) - size > UINT16_MAX)
+            return false;
+        tail_large_begin(span, size);
+        return true;
+    }
+    if (!tail_has(span))
+        return sizes_stay(before, size);
     size_t usable = class_size(mark_class(span->mark));
-    if (!tail_has(span) || size + harden_tail > usable || !sizes_stay(usable, size + harden_tail))
+    if (size + harden_tail > usable || !sizes_stay(usable, size + harden_tail))
         return false;
     tail_resize(p, usable, size);
     return true;

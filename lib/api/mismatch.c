@@ -27,10 +27,12 @@ void mismatch_look(const void *p, size_t size, size_t align, const struct caller
     unsigned mark = ours ? mark_of(p) : MARK_FREE;
     if (mark == MARK_FREE)
         return;
-    size_t known = 0;
-    if (harden_on)
-        tail_asked(p, "delete", &known);
-    struct asked asked = known != 0 ? (struct asked){known, known} : asked_for(p, mark);
+    size_t size_asked;
+    if (harden_on && tail_asked(p, "delete", &size_asked)) {
+        mismatch_compare(p, size, align, size_asked, caller);
+        return;
+    }
+    struct asked asked = asked_for(p, mark);
     compare(p, size, align, asked, span_of(p)->state == SPAN_LARGE, caller);
 }
 

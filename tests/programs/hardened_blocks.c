@@ -95,6 +95,19 @@ int main(void)
         memset(none, 1, 100);
         free(none);
     }
+    for (size_t align = 32; align <= 8192; align *= 2) {
+        char *volatile aligned = memalign(align, 0);
+        CHECK(aligned != NULL && (uintptr_t)aligned % align == 0);
+        memset(aligned, 1, malloc_usable_size(aligned)); /* what it tells may be written to */
+        free(aligned);
+    }
+    static const size_t shorter[][2] = {{62097, 61606}, {38170, 32377}, {61606, 62097}};
+    for (unsigned i = 0; i < sizeof shorter / sizeof shorter[0]; i++) {
+        void *volatile block = realloc(malloc(shorter[i][0]), shorter[i][1]);
+        CHECK(malloc_usable_size(block) == shorter[i][1]);
+        memset(block, 1, shorter[i][1]);
+        free(block);
+    }
     for (uintptr_t i = 0; i < 4; i++)
         CHECK(pthread_create(&threads[i], NULL, work, (void *)(i + 1)) == 0);
     pid_t child = fork(); /* while they are at it */
