@@ -33,6 +33,10 @@ void mismatch_look(const void *p, size_t size, size_t align, const struct caller
         return;
     }
     struct asked asked = asked_for(p, mark);
+    /* realloc leaves a block in its place down to half of its size; operators have none. */
+    if (caller->family == FAMILY_MALLOC && asked.least != asked.most &&
+        asked.least > asked.most / 2 + 1)
+        asked.least = asked.most / 2 + 1;
     compare(p, size, align, asked, span_of(p)->state == SPAN_LARGE, caller);
 }
 

@@ -42,6 +42,11 @@ static void right_ones()
             operator delete(operator new(size, to), to);
         }
     }
+    for (size_t size = 3; size < 140000; size += size < 2000 ? 1 : 997) {
+        size_t less = size - size / 3; // which often stays in its place
+        free_sized(realloc(malloc(size), less), less);
+        free_sized(realloc(malloc(less), size), size);
+    }
 }
 
 static void one(size_t is, size_t told)
@@ -53,7 +58,7 @@ static void one(size_t is, size_t told)
 
 int main()
 {
-    if (memoir_stats == nullptr || memoir_set_rate == nullptr) {
+    if (memoir_stats == nullptr || memoir_set_rate == nullptr || free_sized == nullptr) {
         return 77;
     }
     int real = dup(2), pipes[2];
