@@ -31,8 +31,7 @@ bool hardening_free(void *p, struct heap *heap);
 
 /* From outside. Frees a block of no byte; false: p is none. */
 bool hardening_free_empty(void *p);
-/* Makes a live block in the window, of `before` bytes, one of `size`, if it can stay where it is for
- * that. */
+/* Makes a live block in the window, of `before` bytes, one of `size`, if it can stay in place. */
 bool hardening_resize(void *p, size_t before, size_t size);
 
 #endif
