@@ -445,8 +445,29 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
     return found;
 }
 
-/* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
- * at the end. */
+/* A pipe that no process reads holds up neither run nor the recordings that recover would finish
+ * next. */
+static FILE *other_open(const char *path)
+{
+    enum { LOOKS = 20, LOOK_US = 100000 };
+    struct stat itself;
+    if (lstat(path, &itself) != 0 || !S_ISFIFO(itself.st_mode))
+        return output_open(path, false);
+    int fd = -1;
+    for (unsigned i = 0; i < LOOKS && fd < 0; i++) {
+        fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno != ENXIO)
+            return NULL;
+        if (fd < 0)
+            usleep(LOOK_US);
+    }
+    FILE *file = fd < 0 || fcntl(fd, F_SETFL, 0) != 0 ? NULL : fdopen(fd, "w");
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
+
+/* Copies the bytes of a file into one that exists. */
 static bool file_copy(const char *from, const char *to)
 {
     char bytes[65536];
@@ -484,8 +505,8 @@ static void file_keep(const struct record *record, const struct child *child,
         snprintf(path, size, "%s", record->about.wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
-/* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
- * at the end. */
+    terminal_warn("can't write %s: %s", path,
+                  errno == ENXIO ? "no process reads the pipe" : strerror(errno));
     record_name(program, summary, from, beside, suffix, path, size);
     if (rename(from, path) != 0)
         path[0] = '\0';
