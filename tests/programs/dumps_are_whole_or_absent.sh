@@ -29,10 +29,13 @@ fresh() {
     mkdir "$out"
 }
 
+# The loader makes more or fewer calls for a library at another address.
+same=
+setarch -R true 2>/dev/null && same='setarch -R'
 # The calls of the dump alone, and how many of each kind come before. Of many of a kind the first
 # and some others are tried. The walk over stacks makes more or fewer calls of rt_sigprocmask.
 fresh
-strace -o "$place/trace" env LD_PRELOAD="$MEMOIR_LIB" "$place/program" grow 1
+strace -o "$place/trace" $same env LD_PRELOAD="$MEMOIR_LIB" "$place/program" grow 1
 grep -n 'openat(.*/out/\.' "$place/trace" | head -n 1 | cut -d: -f1 >"$place/from"
 [ -s "$place/from" ] || fail "no dump was made: $(tail -n 3 "$place/trace")"
 sed -n "$(cat "$place/from"),\$p" "$place/trace" | grep -o '^[a-z_0-9]*(' | tr -d '(' |
@@ -46,7 +49,7 @@ while read -r times call; do
         for error in EIO ENOSPC EINTR; do
             fresh
             strace -o /dev/null -e inject="$call:error=$error:when=$((before + n))" \
-                env LD_PRELOAD="$MEMOIR_LIB" "$place/program" grow 1 >"$place/said" 2>&1 ||
+                $same env LD_PRELOAD="$MEMOIR_LIB" "$place/program" grow 1 >"$place/said" 2>&1 ||
                 fail "$call $n fails with $error: exit code $?"
             whole "$call $n $error"
             one_line "$call $n $error"
@@ -58,7 +61,7 @@ while read -r times call; do
         done
         fresh
         strace -o /dev/null -e inject="$call:signal=KILL:when=$((before + n))" \
-            env LD_PRELOAD="$MEMOIR_LIB" "$place/program" grow 1 >"$place/said" 2>&1
+            $same env LD_PRELOAD="$MEMOIR_LIB" "$place/program" grow 1 >"$place/said" 2>&1
         code=$?
         [ $code -eq 137 ] || fail "$call $n: not killed but $code"
         whole "$call $n killed"

@@ -411,6 +411,7 @@ static unsigned coroutines;
 __attribute__((noinline)) static void coroutine_body(unsigned at, unsigned size)
 {
     node *volatile held = node_new(size);
+    wipe(); /* frames of malloc, which may have led to blocks that are handed out later */
     swapcontext(&inside[at], &outside[at]);
     sink = held;
 }

@@ -291,13 +291,14 @@ ucontext_t heap_outside[16], heap_inside[16];
 __attribute__((noinline)) static void heap_coroutine_body(unsigned at, unsigned size)
 {
     node *volatile held = node_new(size);
+    wipe(); /* frames of malloc, which may have led to blocks that are handed out later */
     swapcontext(&heap_inside[at], &heap_outside[at]);
     sink = held;
 }
 
 PIECE heap_coroutine(bool kept, unsigned, size_t size) /* its stack is a block */
 {
-    enum { STACK = 64 << 10 };
+    enum { STACK = WIPE_BYTES + (64 << 10) };
     static unsigned used;
     unsigned at = used++;
     getcontext(&heap_inside[at]);

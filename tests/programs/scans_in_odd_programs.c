@@ -280,7 +280,7 @@ int main(int count, char **args)
             else
                 not_in_children(kinds[i].advice);
         }
-    if (wanted > SCANS) { /* in the middle of one */
+    if (count > 2) { /* in the middle of one */
         pause_us((unsigned)atoi(args[2]));
         if (strcmp(what, "exec") == 0)
             execl("/bin/echo", "echo", "fine", (char *)NULL);
