@@ -7,11 +7,10 @@
 #include "base/arch.h"
 
 #define LEFT_TO_CXX(name)
-#define OPERATOR(name)                                   \
-    __asm__(".text\n"                                    \
-            ".globl " #name "\n"                         \
-            ".type " #name ", %function\n" #name ":\n\t" \
-            ARCH_JUMP " memoir_operator" #name "\n"      \
+#define OPERATOR(name)                                                                           \
+    __asm__(".text\n"                                                                            \
+            ".globl " #name "\n"                                                                 \
+            ".type " #name ", %function\n" #name ":\n\t" ARCH_JUMP " memoir_operator" #name "\n" \
             ".size " #name ", . - " #name "\n");
 #include "packaging/archive/operators.def"
 

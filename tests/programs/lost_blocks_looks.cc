@@ -11,7 +11,8 @@
 
 #include "wipe.h"
 
-namespace zoo {
+namespace zoo
+{
 struct animal {
     virtual ~animal() = default;
     long legs = 4;
