@@ -106,6 +106,10 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
     [ -e /dev/shm/memoir-65534-end-$child ] || fail "no file: $(ls /dev/shm)"
     kill -9 $pid "$child"
     wait $pid 2>/dev/null
+    for _ in $(seq 100); do # until the kernel has taken it down
+        grep -q '^State:[[:space:]]*[^ZX]' "/proc/$child/status" 2>/dev/null || break
+        sleep 0.1
+    done
     $user "$MEMOIR_TOOL" recover "$child" >said 2>&1 || fail "of a child: $(cat said)"
     [ -n "$(ls prof)" ] && [ ! -e /dev/shm/memoir-65534-end-$child ] || fail "of a child: $(cat said) $(ls prof)"
     rm -f /dev/shm/memoir-*-end-$pid /dev/shm/memoir-*-end-$child
