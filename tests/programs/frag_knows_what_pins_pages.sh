@@ -21,7 +21,7 @@ measure() { # PATTERN RATE: answer.json, truth
     done
     "$MEMOIR_TOOL" frag $pid --json >answer.json 2>>errors || fail "$1: frag: $(cat errors)"
     rm -f file.memoir
-    "$MEMOIR_TOOL" ctl $pid dump file.memoir >/dev/null 2>>errors || fail "$1: dump: $(cat errors)"
+    "$MEMOIR_TOOL" ctl $pid dump file.memoir >/dev/null 2>said || fail "$1: dump: $(cat said)"
     touch go
     wait $pid || fail "$1: the program ended with $?"
     quiet errors
