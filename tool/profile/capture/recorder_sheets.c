@@ -64,13 +64,15 @@ static void last_find(struct recorder_sheets *sheets)
         sheets->head.last_ms = point.time_ms;
 }
 
-/* What a reader of the capture would refuse it for. */
+/* What a reader of the capture would refuse it for, or count with. */
 static void head_mend(struct recorder_head *head)
 {
-    enum { BLOCK_MAX = 1 << 20 };
+    enum { BLOCK_MAX = 1 << 20, CPU_RATE_MAX = 1000000 };
     head->capture[sizeof head->capture - 1] = '\0';
     if (head->rate < -1)
         head->rate = -1;
+    if (head->cpu.rate > CPU_RATE_MAX)
+        head->cpu.rate = 0; /* not known */
     for (unsigned i = 0; i < RECORDER_MARKS; i++)
         if (head->mark_sizes[i] > BLOCK_MAX)
             head->mark_sizes[i] = 0;

@@ -352,10 +352,8 @@ static void words_put(const struct work *work, const uint64_t *words, size_t cou
 
 static bool gperftools_cpu(struct work *work)
 {
-    enum { RATE_MAX = 1000000, RATE_USUAL = 100 }; /* a damaged file may say anything */
     uint32_t rate = work->sheets.head.cpu.rate;
-    uint64_t period_us = RATE_MAX / (rate > 0 && rate <= RATE_MAX ? rate : RATE_USUAL);
-    uint64_t period_ns = period_us * 1000;
+    uint64_t period_us = 1000000 / (rate > 0 ? rate : 100), period_ns = period_us * 1000;
     struct recorder_cpu_row row;
     words_put(work, (const uint64_t[]){0, 3, 0, period_us, 0}, 5);
     for (uint32_t i = 0; i < recorder_rows(&work->sheets, SHEET_CPU_ROWS); i++) {
