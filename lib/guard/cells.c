@@ -19,6 +19,7 @@ enum {
     FILL = 0xa9,      /* the bytes around a block */
     PIECE = 16 << 20, /* of the region, made accessible at once */
     PIECE_CELLS = 1 << 20,
+    PIECE_YIELDED = 64 << 10, /* the least that is worth a mapping */
 };
 
 struct list {
@@ -38,8 +39,8 @@ static size_t pages_open, cells_open_bytes; /* how far region and table are acce
 static struct list lists[LONG + 1], quarantine;
 static bool markers;
 static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
-static uint64_t live_blocks, live_bytes, freed_blocks, freed_bytes, refused;
-static bool used_up; /* there was no cell for the last block that needed one */
+static uint64_t live_blocks, live_bytes, freed_bytes, refused;
+static bool used_up; /* there was no cell for the last block that needed one, or no memory */
 
 static size_t table_bytes(void);
 static bool probe_markers(void);
@@ -52,6 +53,7 @@ static void place(struct cell *cell, size_t size, size_t align);
 static void list_add(struct list *list, struct cell *cell);
 static struct cell *list_take(struct list *list, struct cell *before);
 static bool addresses_yield(void);
+static bool pages_yield(void);
 static void quarantine_trim(uint64_t bytes);
 static void refuse(const char *why);
 static void put_back(struct cell *cell);
@@ -92,6 +94,7 @@ bool cells_yield(size_t size)
     bool yields = used_up && freed_bytes > size;
     if (yields)
         quarantine_trim(0);
+    yields = (used_up && pages_yield()) || yields;
     used_up = false;
     lock_give(&cells_lock);
     return yields;
@@ -251,7 +254,6 @@ void cells_give(struct cell *cell)
     arena_beside(-(ptrdiff_t)(cell->pages * page_size));
     lock_take(&cells_lock);
     list_add(&quarantine, cell);
-    freed_blocks++;
     freed_bytes += (size_t)cell->run * page_size + page_size;
     store_release(&cell->state, CELL_FREED);
     quarantine_trim(limits.quarantine_bytes);
@@ -264,11 +266,31 @@ static void quarantine_trim(uint64_t bytes)
 {
     while (freed_bytes > bytes && quarantine.first != 0) {
         struct cell *cell = list_take(&quarantine, NULL);
-        freed_blocks--;
         freed_bytes -= (size_t)cell->run * page_size + page_size;
         store_release(&cell->state, CELL_FREE);
         list_add(list_of(cell->run), cell);
     }
+}
+
+/* A limit of writable memory (RLIMIT_DATA) counts guards and freed pages too. Neighbours that are
+ * free stop being writable, so that blocks of other sizes have room elsewhere. Under the lock. */
+static bool pages_yield(void)
+{
+    bool yields = false;
+    if (!markers || confined(CONFINE_GROW) || os_limit(RLIMIT_DATA) == UINT64_MAX)
+        return false;
+    for (uint32_t i = 1, end; i < count; i = end + 1) {
+        for (end = i; end < count && cells[end].state == CELL_FREE && !cells[end].sealed;)
+            end++;
+        uint32_t from = cells[i].page, to = end < count ? cells[end].page : pages_used;
+        if (end == i || (to - from) * page_size < PIECE_YIELDED ||
+            !os_access((void *)page_at(from), (to - from) * page_size, false))
+            continue;
+        yields = true;
+        for (; i < end; i++)
+            cells[i].sealed = true;
+    }
+    return yields;
 }
 
 /* The pages of the cell's block, and what is in them. Opened ones read as zero. */
@@ -276,10 +298,13 @@ static bool pages_access(struct cell *cell, bool open)
 {
     void *at = (void *)page_at(cell->data);
     size_t size = cell->pages * page_size;
-    if (open) {
-        bool fine = (markers && !cell->sealed) || os_access(at, size, true);
-        cell->sealed = cell->sealed && !fine;
-        return fine && (!markers || os_guard(at, size, false));
+    if (open && !markers)
+        return os_access(at, size, true);
+    if (open) { /* a sealed run as a whole: the next block may have more of its pages */
+        if (cell->sealed && !os_access((void *)page_at(cell->page), cell->run * page_size, true))
+            return false;
+        cell->sealed = false;
+        return os_guard(at, size, false);
     }
     if (markers && os_guard(at, size, true))
         return true;
@@ -293,6 +318,7 @@ static void put_back(struct cell *cell)
     lock_take(&cells_lock);
     store_release(&cell->state, CELL_FREE);
     list_add(list_of(cell->run), cell);
+    used_up = true;
     lock_give(&cells_lock);
 }
 
@@ -476,13 +502,6 @@ bool cells_open_for_reads(uintptr_t address)
     return (!markers || os_guard(at, page_size, false)) && os_protect(at, page_size, false);
 }
 
-struct cells_sums cells_sums(void)
-{
-    return (struct cells_sums){load_relaxed(&live_blocks),  load_relaxed(&live_bytes),
-                               load_relaxed(&freed_blocks), load_relaxed(&freed_bytes),
-                               load_relaxed(&refused),      markers};
-}
-
 void cells_each(void (*each)(void *context, struct cell *cell), void *context)
 {
     uint32_t all = load_acquire(&count);
@@ -530,14 +549,13 @@ static void rebuild(void)
 {
     memset(lists, 0, sizeof lists);
     quarantine = (struct list){0};
-    freed_blocks = freed_bytes = 0;
+    freed_bytes = 0;
     for (uint32_t i = 1; i < count; i++) {
         struct cell *cell = &cells[i];
         if (cell->state == CELL_FREE) {
             list_add(list_of(cell->run), cell);
         } else if (cell->state == CELL_FREED) {
             list_add(&quarantine, cell);
-            freed_blocks++;
             freed_bytes += (size_t)cell->run * page_size + page_size;
         }
     }

@@ -55,7 +55,7 @@ struct cell {
     uint8_t family;    /* the functions that allocated it (enum caller_family) */
     bool recorded : 1; /* `record` is the heap profile's */
     bool opened : 1;   /* an access was let through */
-    bool sealed : 1;   /* inaccessible by mprotect: where there are no markers, or it was locked */
+    bool sealed : 1;   /* inaccessible by mprotect: no markers, it was locked, or memory was out */
     struct cell_event born, died;
     struct record record;
 };
@@ -75,7 +75,8 @@ struct cells_limits {
 bool cells_init(const struct cells_limits *limits);
 /* Memory is out, for a block of `size` bytes. Where the program has lowered its limit of addresses
  * since, those that the region does not use are given back, which is said once; where all of them
- * are in use, the quarantine ends. False: there is nothing to give. */
+ * are in use, the quarantine ends, and free pages stop being writable. False: there is nothing to
+ * give. */
 bool cells_yield(size_t size);
 /* A block, filled around, all of it zero; the caller fills in `born`, `family` and `recorded`, then
  * makes it live by `cells_begin`. NULL: refused. */
@@ -102,12 +103,6 @@ bool cells_open(struct cell *cell, uintptr_t address);
 /* The same for reads: the page reads as zero. */
 bool cells_open_for_reads(uintptr_t address);
 
-/* What there is. */
-struct cells_sums {
-    uint64_t live_blocks, live_bytes, freed_blocks, freed_bytes, refused;
-    bool markers; /* the kernel has MADV_GUARD_INSTALL */
-};
-struct cells_sums cells_sums(void);
 /* Calls `each` for every live block. The program may go on meanwhile. */
 void cells_each(void (*each)(void *context, struct cell *cell), void *context);
 /* The numbers of all cells are from 1 to below this. */

@@ -96,11 +96,6 @@ void report_make(const struct guard_report *report)
     turn_give(&turn);
 }
 
-uint64_t report_count(void)
-{
-    return load_relaxed(&count);
-}
-
 void report_forked(void)
 {
     store_relaxed(&turn, 0);

@@ -47,8 +47,6 @@ struct guard_report {
 
 /* Says it, once for each thread at a time. */
 void report_make(const struct guard_report *report);
-/* How many there were. */
-uint64_t report_count(void);
 /* What the program calls the functions of a family: those that allocate, those that free. */
 const char *report_family(unsigned family, bool frees);
 /* In a forked child. */

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A program that lowers RLIMIT_AS, although guarded blocks have a reserve of 1 TiB of addresses: it gets
-# its memory, and one line says what was given back. The same for blocks with an owner, and for smaller
-# ones when all addresses are in freed larger ones. Guarded blocks count for the option limit.
+# its memory, and one line says what was given back. The same for blocks with an owner, for smaller ones
+# when all addresses are in freed larger ones, and for other sizes under RLIMIT_DATA. Guarded blocks count for the option limit.
 . "$(dirname "$0")/common.sh"
 cd "$place" || exit 2
 cat >lowers.c <<'END_OF_PROGRAM'
@@ -70,7 +70,7 @@ static size_t fill(size_t size)
     }
     return taken >> 20;
 }
-int main(int count, char **args) /* KIND SIZE SIZE-AFTER-FREES MEGABYTES */
+int main(int count, char **args) /* KIND SIZE SIZE-AFTER-FREES MEGABYTES [data] */
 {
     size_t megabytes = strtoul(args[4], NULL, 0);
     struct rlimit limit = {megabytes << 20, megabytes << 20};
@@ -78,7 +78,7 @@ int main(int count, char **args) /* KIND SIZE SIZE-AFTER-FREES MEGABYTES */
         *(void **)&heap_malloc = dlsym(RTLD_DEFAULT, "mi_heap_malloc");
         heap = ((void *(*)(void))dlsym(RTLD_DEFAULT, "mi_heap_new"))();
     }
-    if (megabytes != 0 && setrlimit(RLIMIT_AS, &limit) != 0)
+    if (megabytes != 0 && setrlimit(count > 5 ? RLIMIT_DATA : RLIMIT_AS, &limit) != 0)
         return 2;
     size_t before = fill(strtoul(args[2], NULL, 0)), after = fill(strtoul(args[3], NULL, 0));
     printf("%zu %zu\n", before, after);
@@ -104,6 +104,12 @@ done
 fills limit:40M,harden:on 20 40 plain 1000000 1000000 0
 fills harden:on 20 100 plain 1000000 1000000 100
 fills guard:full,guard.memory:60M 20 300 plain 33000 25000 64
+# pages of smaller freed blocks, and then of larger ones, where the limit counts what is writable
+for kind in plain owned; do
+    fills guard:full 6 64 $kind 1000 5000 64 data
+    fills guard:full 20 64 $kind 20000 1000000 64 data
+    fills guard:full 20 64 $kind 1000000 30000 64 data
+done
 
 # a size that no memory has is no reason to say that blocks are no longer guarded
 fills guard:full 0 0 plain 4611686018427387904 4611686018427387904 0
