@@ -13,6 +13,7 @@
 enum {
     WAITED = 1u << 31,
     SPINS = 200,
+    SPINS_AWAKE = 16,
     PATIENCE_MS = 320,      /* first sleep of a waiter; each further one is twice as long. With a
                                shorter one, thousands of waiters wake each other for nothing. */
     PATIENCE_MOST_MS = 640, /* after a sleep this long the waiter asks whether the owner exists */
@@ -117,17 +118,25 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
     raise_u64(&place->wait_ns_max, ns);
 }
 
-/* *slept_ns: when it went to sleep first; 0: spinning was enough. */
-static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns)
+/* For as long as its owner needs it if that is running. */
+static bool take_spinning(struct lock *lock, uint32_t self, int spins)
 {
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < spins; i++) {
         uint32_t free = 0;
         if (load_relaxed(&lock->word) == 0 &&
             __atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED))
-            return;
+            return true;
         arch_pause();
     }
+    return false;
+}
+
+/* *slept_ns: when it went to sleep first; 0: spinning was enough. */
+static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns)
+{
+    if (take_spinning(lock, self, SPINS))
+        return;
     for (uint32_t patience = PATIENCE_MS;;) {
         uint32_t seen = load_relaxed(&lock->word);
         if (seen == 0) {
@@ -214,6 +223,20 @@ bool lock_take_uncrowded(struct lock *lock)
     return true;
 }
 
+bool lock_take_awake(struct lock *lock)
+{
+    if (likely(lock_try(lock)))
+        return true;
+    uint32_t self = lock_self();
+    lock_enter(lock->rank, frame_of(lock));
+    bool taken = take_spinning(lock, self, SPINS_AWAKE);
+    if (taken)
+        counted(lock, self);
+    else
+        lock_leave(lock->rank);
+    return taken;
+}
+
 bool lock_try(struct lock *lock)
 {
     uint32_t free = 0, self = lock_self();
@@ -229,7 +252,7 @@ bool lock_try(struct lock *lock)
 
 void lock_give(struct lock *lock)
 {
-    bool waited = __atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) & WAITED;
+    bool waited = __atomic_exchange_n(&lock->word, 0, __ATOMIC_SEQ_CST) & WAITED;
     lock_leave(lock->rank);
     if (unlikely(waited))
         os_wake(&lock->word, 1);

@@ -28,7 +28,6 @@ enum lock_rank {
     LOCK_SITES,
     LOCK_RECENT,
     LOCK_PAGES,
-    LOCK_META,
     LOCK_ARENA,
     LOCK_OUTSIDE,
     LOCK_GUARD,
@@ -95,6 +94,8 @@ bool lock_try(struct lock *lock);
 /* Takes it, unless several threads wait for it already: with more threads than processors, its
  * owner may not run for long, and each thread that waits costs two context switches. */
 bool lock_take_uncrowded(struct lock *lock);
+/* Takes it if it is free now or very soon: it does not sleep. */
+bool lock_take_awake(struct lock *lock);
 void lock_give(struct lock *lock);
 /* The calling thread's id, from memory where possible. */
 uint32_t lock_self(void);

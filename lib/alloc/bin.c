@@ -311,6 +311,8 @@ static void bins_even_out(struct heap *heap, size_t cap, size_t bytes)
             continue;
         bin_lower(heap, mark, stock, (uint16_t)(stock->cap - (stock->cap - cap) / 4));
     }
+    if (before - heap->cache_bytes < bytes) /* all bins were looked at */
+        heap->even_from = heap->turns + STEAL_EVERY;
 }
 
 /* By how many blocks the bin may grow: to what its stock, or one twice as long, has room for, as
@@ -327,7 +329,8 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
         heap->stolen_turns = heap->turns;
         bins_empty_idle(heap, mark);
     }
-    if (size > SMALL_MAX && heap->cache_bytes + (cap / 8 + 1) * size > allowed)
+    if (size > SMALL_MAX && heap->cache_bytes + (cap / 8 + 1) * size > allowed &&
+        (int32_t)(heap->turns - heap->even_from) >= 0)
         bins_even_out(heap, cap, (cap / 8 + 1) * size);
     size_t left = heap->cache_bytes < allowed ? (allowed - heap->cache_bytes) / size : 0;
     if (cap + left < fair_cap(size))

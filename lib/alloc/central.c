@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "lib/alloc/cut.h"
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/held.h"
+#include "lib/alloc/parcel.h"
 #include "lib/alloc/tail.h"
 #include "lib/window/window.h"
 
 enum {
-    REACHED_STEP = SPAN_BLOCKS_MAX / 64, /* `span.reached` is counted in this many blocks */
     LOOK_MAX = 8, /* spans of a list that are looked at for the thread's own */
     /* Free blocks that may lie in spans of other threads while a thread takes a new one: */
     APART_BYTES = 4 << 10,    /* this many bytes for each thread, */
@@ -27,6 +28,10 @@ enum {
 };
 
 static bool several; /* threads have been here */
+static uint64_t spans_made;
+
+static void parcels_open(struct central *central);
+static void leave(struct central *central);
 
 void central_keep_apart(void)
 {
@@ -114,8 +119,6 @@ static void list_remove(struct central *central, struct span *span)
         span_at(span->next)->prev = span->prev;
 }
 
-static uint64_t spans_made;
-
 /* A fresh span, cut into blocks, all of them free. The first ones of a list are short, so that a
  * program that uses a little of every class stays small. */
 static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32_t spans)
@@ -155,11 +158,6 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     return span;
 }
 
-uint64_t central_spans_made(void)
-{
-    return load_relaxed(&spans_made);
-}
-
 /* The state goes first: a child of a fork in between must not find a span whose table of records is
  * that of another span. No home: a later free of one of its blocks is then a double free. */
 static void span_end(struct span *span)
@@ -177,69 +175,13 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Takes `count` blocks of one span, lowest first, into end[-1] and downwards. */
-static void span_take_low(struct span *span, size_t size, void **end, unsigned count)
-{
-    void **stop = end - count;
-    char *base = span_start(span);
-    for (uint64_t *word = span->bits; end > stop; word++, base += 64 * size) {
-        uint64_t bits = *word;
-        if (bits == ~UINT64_C(0) && end - stop >= 64) {
-            for (unsigned i = 0; i < 64; i++)
-                *--end = base + i * size;
-            bits = 0;
-        }
-        for (; bits != 0 && end > stop; bits &= bits - 1)
-            *--end = base + (unsigned)__builtin_ctzll(bits) * size;
-        *word = bits;
-    }
-}
-
-/* The same with `harden`: from a random one on. Bins shuffle them (`heap_refill`); taken
- * from all over the span would cost twice the cache misses. */
-static void span_take_random(struct span *span, size_t size, void **end, unsigned count)
-{
-    static uint64_t random; /* all threads write it: what gets lost makes it harder to guess */
-    uint64_t state = load_relaxed(&random);
-    state = state == 0 ? harden_seed() : state;
-    unsigned index = harden_random(&state, span->blocks), word = index / 64;
-    store_relaxed(&random, state);
-    uint64_t mask = ~UINT64_C(0) << (index % 64);
-    for (void **stop = end - count; end > stop;) { /* ends: at least `count` bits are set */
-        uint64_t bits = span->bits[word] & mask;
-        for (; bits != 0 && end > stop; bits &= bits - 1) {
-            unsigned bit = (unsigned)__builtin_ctzll(bits);
-            span->bits[word] &= ~(UINT64_C(1) << bit);
-            *--end = span_start(span) + (word * 64 + bit) * size;
-        }
-        mask = ~UINT64_C(0);
-        word = (word + 1) % COUNT_OF(span->bits);
-    }
-}
-
-/* Blocks beyond the farthest that was ever taken: their pages may not be in memory yet. */
-static unsigned span_fresh(const struct span *span)
-{
-    unsigned reached = (span->reached + 1u) * REACHED_STEP;
-    return reached < span->blocks ? span->blocks - reached : 0;
-}
-
 /* Takes up to `wanted` blocks of one span, lowest first; how many. */
-static unsigned span_take(struct central *central, struct span *span, unsigned class, void **end,
-                          unsigned wanted)
+static unsigned take_of_span(struct central *central, struct span *span, void **end,
+                             unsigned wanted)
 {
-    unsigned count = least(wanted, span->free), fresh = span_fresh(span);
-    span->free = (uint16_t)(span->free - count);
-    if (unlikely(harden_on))
-        span_take_random(span, class_size(class), end, count);
-    else
-        span_take_low(span, class_size(class), end, count);
-    unsigned last = harden_on ? span->blocks - 1u : span_index(span, end[-(int)count], class);
-    unsigned reached = last / REACHED_STEP;
-    if (reached > span->reached) {
-        span->reached = (uint8_t)(reached & (SPAN_BLOCKS_MAX / REACHED_STEP - 1));
-        central->fresh -= fresh - span_fresh(span);
-    }
+    unsigned count = least(wanted, span->free), fresh = cut_fresh(span);
+    cut_take(span, end, count);
+    central->fresh -= fresh - cut_fresh(span);
     return count;
 }
 
@@ -302,7 +244,7 @@ static struct span *span_for(struct central *central, unsigned pool, unsigned ma
         span->taker = apart ? pages_side : 0;
         central->spans++;
         add_relaxed(&central->made, 1);
-        central->fresh += span_fresh(span);
+        central->fresh += cut_fresh(span);
         add_relaxed(&central->here, span->blocks);
         list_add(central, span);
     }
@@ -315,12 +257,14 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned lis
     bool watched = list >= CENTRAL_WATCHED;
     unsigned got = 0, mark = watched ? list - CENTRAL_WATCHED : list, class = mark_class(mark);
     size_t size = class_size(class);
+    if (unlikely(load_relaxed(&central->parcels) != 0))
+        parcels_open(central);
     while (got < wanted) {
         bool enough = got > wanted / 2; /* no new span for a fuller batch */
         struct span *span = span_for(central, pool, mark, watched, enough);
         if (span == NULL)
             break;
-        got += span_take(central, span, class, slots + wanted - got, wanted - got);
+        got += take_of_span(central, span, slots + wanted - got, wanted - got);
         if (span->free == 0)
             list_remove(central, span);
     }
@@ -354,7 +298,7 @@ unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wante
     struct central *central = enter(&pool, list);
     unsigned got = take_locked(central, pool, list, slots, wanted);
     add_relaxed(&central->fills, 1);
-    lock_give(&central->lock);
+    leave(central);
     return got;
 }
 
@@ -364,15 +308,16 @@ void *central_take_one(unsigned pool, unsigned list)
     void *block = NULL;
     unsigned got = take_locked(central, pool, list, &block, 1);
     add_relaxed(&central->direct, got);
-    lock_give(&central->lock);
+    leave(central);
     return block;
 }
 
 static void *take_left(unsigned pool, unsigned list)
 {
     const struct central *central = central_peek(pool, list);
-    return central != NULL && load_relaxed(&central->here) > 0 ? central_take_one(pool, list)
-                                                               : NULL;
+    bool has = central != NULL &&
+               (load_relaxed(&central->here) > 0 || load_relaxed(&central->parcels) != 0);
+    return has ? central_take_one(pool, list) : NULL;
 }
 
 void *central_take_left(unsigned class)
@@ -403,13 +348,13 @@ bool central_hold(const struct span *span)
         return false;
     if (load_acquire(&span->state) == SPAN_BLOCKS && load_relaxed(&span->home) == home)
         return true;
-    lock_give(&home_of(home)->lock);
+    leave(home_of(home));
     return false;
 }
 
 void central_release(const struct span *span)
 {
-    lock_give(&home_of(span->home)->lock);
+    leave(home_of(span->home));
 }
 
 /* A span that became all free. A short one that is the only one stays: giving a page away and
@@ -426,7 +371,7 @@ static void span_emptied(struct central *central, struct span *span)
     list_remove(central, span);
     central->spans--;
     add_relaxed(&central->here, -(size_t)span->blocks);
-    central->fresh -= span_fresh(span);
+    central->fresh -= cut_fresh(span);
     span_end(span);
 }
 
@@ -495,23 +440,78 @@ static unsigned give_locked(struct central *central, uint16_t home, unsigned cla
     return done;
 }
 
+/* Those of the first block's list, which is `central`; how many. */
+static unsigned come_home(struct central *central, void *const *slots, unsigned count)
+{
+    const struct span *span = span_of(slots[0]);
+    unsigned class = mark_class(span->mark);
+    unsigned done = give_locked(central, span->home, class, slots, count);
+    add_relaxed(&central->out, -(size_t)done);
+    add_relaxed(&central->flushes, 1);
+    held_add(-(uint64_t)done * class_size(class));
+    return done;
+}
+
+static void parcels_open(struct central *central)
+{
+    for (struct parcel *parcel; (parcel = parcels_take(&central->parcels)) != NULL;) {
+        come_home(central, parcel->blocks, parcel->count);
+        parcel_end(parcel);
+    }
+}
+
+/* A parcel that came while the lock was taken is not left behind: the thread that added it tries
+ * for the lock afterwards, this one looks for parcels after it gave the lock. */
+static void leave(struct central *central)
+{
+    lock_give(&central->lock);
+    while (unlikely(__atomic_load_n(&central->parcels, __ATOMIC_SEQ_CST) != 0) &&
+           lock_try(&central->lock)) {
+        parcels_open(central);
+        lock_give(&central->lock);
+    }
+}
+
+/* Leaves blocks of the first one's list in parcels; how many. */
+static unsigned leave_parcels(struct central *central, void *const *slots, unsigned count)
+{
+    unsigned same = 1;
+    while (same < count && span_of(slots[same])->home == span_of(slots[0])->home)
+        same++;
+    unsigned done = parcels_add(&central->parcels, slots, same);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (lock_try(&central->lock)) {
+        parcels_open(central);
+        leave(central);
+    }
+    return done;
+}
+
 void central_give(void *const *slots, unsigned count)
 {
     while (count > 0) {
-        struct span *span = span_of(slots[0]);
+        const struct span *span = span_of(slots[0]);
         struct central *central = home_of(span->home);
-        unsigned class = mark_class(span->mark);
         if (unlikely(span->home == 0))
-            fatal_freed_twice(slots[0], class_size(class));
-        lock_take(&central->lock);
-        unsigned done = give_locked(central, span->home, class, slots, count);
-        add_relaxed(&central->out, -(size_t)done);
-        add_relaxed(&central->flushes, 1);
-        held_add(-(uint64_t)done * class_size(class));
-        lock_give(&central->lock);
+            fatal_freed_twice(slots[0], class_size(mark_class(span->mark)));
+        unsigned done = 0;
+        if (unlikely(!lock_take_awake(&central->lock))) {
+            done = leave_parcels(central, slots, count);
+            if (done == 0)
+                lock_take(&central->lock);
+        }
+        if (done == 0) {
+            done = come_home(central, slots, count);
+            leave(central);
+        }
         slots += done;
         count -= done;
     }
+}
+
+uint64_t central_spans_made(void)
+{
+    return load_relaxed(&spans_made);
 }
 
 bool central_break(uint32_t parent_id)
@@ -531,7 +531,7 @@ static void relist_span(struct central *central, struct span *span)
         here += (unsigned)__builtin_popcountll(span->bits[i]);
     span->free = (uint16_t)here;
     central->spans++;
-    central->fresh += span_fresh(span);
+    central->fresh += cut_fresh(span);
     add_relaxed(&central->here, here);
     add_relaxed(&central->out, span->blocks - here);
     if (here > 0)
@@ -582,7 +582,7 @@ void central_repair(bool give)
             if (lock_is_own(&all[i].lock)) {
                 relist_locked(&all[i], home_make(pool, i));
                 if (give)
-                    lock_give(&all[i].lock);
+                    leave(&all[i]);
             }
     }
 }

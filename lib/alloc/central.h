@@ -23,6 +23,7 @@ enum { CENTRAL_HEADS = 4 };
 
 struct central {
     struct lock lock;
+    uint32_t parcels;              /* blocks that come home as soon as a thread has the lock */
     uint32_t heads[CENTRAL_HEADS]; /* ids */
     uint32_t spans;                /* of this mark in all, */
     uint32_t made;                 /* and those that were ever made */

@@ -33,7 +33,8 @@ __thread struct heap *heap_self;
 struct lock heap_lock = {.rank = LOCK_REGISTRY};
 struct heap_sums heap_retired_large;
 static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps, and some of none */
-static struct heap *all, *unused;
+static struct heap *all;
+static struct heap *unused;           /* taken under the lock, put back without it */
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
 static uint32_t made;                 /* heaps in all */
@@ -79,7 +80,7 @@ static void adopt_one(void)
     bool dead = heap->alive && !heap->inherited && heap->tid == tid;
     if (dead) {
         store_release(&heap->alive, false); /* ours now */
-        store_relaxed(&pages_threads, pages_threads - 1);
+        __atomic_fetch_sub(&pages_threads, 1, __ATOMIC_RELAXED);
     }
     lock_give(&heap_lock);
     if (!dead)
@@ -176,13 +177,23 @@ static struct heap *unpark(unsigned pool)
     return heap;
 }
 
+/* One of the unused heaps. The lock keeps others from taking it in between. */
+static struct heap *unused_take(void)
+{
+    if (load_relaxed(&unused) == NULL)
+        return NULL;
+    lock_take(&heap_lock);
+    struct heap *heap = load_acquire(&unused);
+    while (heap != NULL && !__atomic_compare_exchange_n(&unused, &heap, heap->free, true,
+                                                        __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+        ;
+    lock_give(&heap_lock);
+    return heap;
+}
+
 static struct heap *heap_fresh(unsigned colour, unsigned pool)
 {
-    lock_take(&heap_lock);
-    struct heap *heap = unused;
-    if (heap != NULL)
-        unused = heap->free;
-    lock_give(&heap_lock);
+    struct heap *heap = unused_take();
     if (heap == NULL) {
         heap = meta_take_for_ever(sizeof *heap);
         if (heap == NULL)
@@ -221,10 +232,8 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     heap->cache_off = false;
     heap->looked_ms = heap->came_ms = heap->part_ms = (uint32_t)os_now_ms();
     heap->part = 1;
-    lock_take(&heap_lock);
     store_release(&heap->alive, true);
-    store_relaxed(&pages_threads, pages_threads + 1);
-    lock_give(&heap_lock);
+    __atomic_fetch_add(&pages_threads, 1, __ATOMIC_RELAXED);
     heap_self = heap;
     return heap;
 }
@@ -352,7 +361,7 @@ static void fold_locked(struct heap *heap)
     store_relaxed(&heap->large.frees, 0);
     store_relaxed(&heap->large.alloc_bytes, 0);
     store_relaxed(&heap->large.free_bytes, 0);
-    store_relaxed(&pages_threads, pages_threads - heap->alive);
+    __atomic_fetch_sub(&pages_threads, heap->alive, __ATOMIC_RELAXED);
     store_release(&heap->alive, false);
 }
 
@@ -362,10 +371,10 @@ static void put_away(struct heap *heap)
     for (unsigned mark = 0; mark < MARK_COUNT; mark++)
         bin_end(heap, mark);
     heap->cache_bytes = 0;
-    lock_take(&heap_lock);
-    heap->free = unused;
-    unused = heap;
-    lock_give(&heap_lock);
+    heap->free = load_relaxed(&unused);
+    while (!__atomic_compare_exchange_n(&unused, &heap->free, heap, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        ;
 }
 
 static void retire(struct heap *heap)
@@ -460,7 +469,7 @@ void heap_claim(void)
         if (heap == heap_self) {
             heap->tid = lock_self();
         } else {
-            store_relaxed(&pages_threads, pages_threads - heap->alive);
+            __atomic_fetch_sub(&pages_threads, heap->alive, __ATOMIC_RELAXED);
             heap->alive = false; /* ours now */
         }
         heap->inherited = false;

@@ -108,7 +108,8 @@ struct heap {
     uint32_t visits;            /* cold calls of frequent kinds; one in 16 looks at the time */
     uint32_t ticks;             /* looks at the time: calls of `heap_tick` */
     uint32_t turns;             /* refills and spills, */
-    uint32_t stolen_turns;      /* and at which the last bins made room for another */
+    uint32_t stolen_turns;      /* at which the last bins made room for another, */
+    uint32_t even_from;         /* and from which on it pays to ask large ones for it */
     uint32_t came_ms;           /* the last cold visit, */
     uint32_t part_ms;           /* the last one that a clock caused, */
     uint32_t hurried_ms;        /* and when the clocks were last made short */

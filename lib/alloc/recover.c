@@ -39,9 +39,6 @@ static void repair(struct lock *lock)
     case LOCK_PAGES:
         pages_repair(false);
         break;
-    case LOCK_META:
-        meta_recover();
-        break;
     case LOCK_ARENA:
         arena_recover();
         break;
@@ -87,10 +84,6 @@ static bool locks_break(uint32_t parent_id)
     lock_break(&shifted_lock, parent_id); /* never half-changed */
     if (lock_break(&lent_lock, parent_id))
         lent_give_up();
-    if (lock_break(&meta_lock, parent_id)) {
-        meta_recover();
-        broken = true;
-    }
     return broken;
 }
 
@@ -172,8 +165,6 @@ void alloc_abandoned(void)
         arena_recover();
         lock_give(&arena_lock);
     }
-    if (lock_is_own(&meta_lock))
-        lock_give(&meta_lock);
     pages_repair(true);
     pages_returning_stop(false);
     central_repair(true);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/window/meta.h. */
+/*
+ * See lib/window/meta.h. No lock: with thousands of threads on a few CPUs its owner is often not
+ * running, and a thread needs a hundred pieces before its bins are as large as it needs them.
+ */
 #include "lib/window/meta.h"
 
 #include <stdbool.h>
@@ -10,10 +13,11 @@
 
 enum { SMALLEST_SHIFT = 6, LINE = 1 << SMALLEST_SHIFT, SHIFTS = 26 };
 
-struct lock meta_lock = {.rank = LOCK_META};
-
-static void *waiting[SHIFTS];            /* freed pieces by size, linked through their first word */
-static size_t used = 1 << META_ID_SHIFT; /* id 0 means "none" */
+/* Freed pieces by size: the number of the first one, which holds the number of the next in its
+ * first word. Above it is a count of the pieces taken, so that a thread that has read the next one
+ * and is late finds another word here, even if the same piece is the first again. */
+static uint64_t waiting[SHIFTS];
+static size_t used = 1 << META_ID_SHIFT; /* number 0 means "none" */
 
 static unsigned shift_of(size_t bytes)
 {
@@ -23,63 +27,62 @@ static unsigned shift_of(size_t bytes)
     return shift;
 }
 
-static void *take(size_t bytes, bool wait)
+/* The first one, or NULL. It may be taken and written to while its first word is read. */
+RACY static void *take_waiting(unsigned shift)
 {
-    unsigned shift = shift_of(bytes);
-    size_t size = (size_t)1 << shift;
-    if (shift >= SHIFTS)
-        return NULL;
-    if (wait)
-        lock_take(&meta_lock);
-    else if (lock_held != 0 || !lock_try(&meta_lock))
-        return NULL;
-    void *piece = waiting[shift];
-    bool used_before = piece != NULL; /* fresh memory is zero and stays untouched */
-    if (used_before) {
-        waiting[shift] = *(void **)piece;
-    } else {
-        size_t at = (used + LINE - 1) & ~(size_t)(LINE - 1);
-        if (arena_need_meta(at + size)) {
-            piece = window.meta + at;
-            store_relaxed(&used, at + size);
-        }
-    }
-    lock_give(&meta_lock);
-    if (used_before)
-        memset(piece, 0, bytes);
+    uint64_t seen = load_acquire(&waiting[shift]), rest;
+    uint32_t *piece;
+    do {
+        if ((uint32_t)seen == 0)
+            return NULL;
+        piece = meta_at((uint32_t)seen);
+        rest = ((seen >> 32) + 1) << 32 | load_relaxed(piece);
+    } while (!__atomic_compare_exchange_n(&waiting[shift], &seen, rest, true, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_ACQUIRE));
     return piece;
+}
+
+/* Memory that was never used: zero, and not touched yet. */
+static void *take_fresh(size_t bytes)
+{
+    size_t seen = load_relaxed(&used), at;
+    do {
+        at = (seen + LINE - 1) & ~(size_t)(LINE - 1);
+        if (!arena_need_meta(at + bytes))
+            return NULL;
+    } while (!__atomic_compare_exchange_n(&used, &seen, at + bytes, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return window.meta + at;
 }
 
 void *meta_take(size_t bytes)
 {
-    return take(bytes, true);
+    unsigned shift = shift_of(bytes);
+    if (shift >= SHIFTS)
+        return NULL;
+    void *piece = take_waiting(shift);
+    return piece != NULL ? memset(piece, 0, bytes) : take_fresh((size_t)1 << shift);
 }
 
 void *meta_take_now(size_t bytes)
 {
-    return take(bytes, false);
+    return lock_held != 0 ? NULL : meta_take(bytes);
 }
 
 void *meta_take_for_ever(size_t bytes)
 {
-    void *piece = NULL;
-    lock_take(&meta_lock);
-    size_t at = (used + LINE - 1) & ~(size_t)(LINE - 1);
-    if (arena_need_meta(at + bytes)) {
-        piece = window.meta + at;
-        store_relaxed(&used, at + bytes);
-    }
-    lock_give(&meta_lock);
-    return piece;
+    return take_fresh(bytes);
 }
 
 void meta_give(void *memory, size_t bytes)
 {
     unsigned shift = shift_of(bytes);
-    lock_take(&meta_lock);
-    *(void **)memory = waiting[shift];
-    waiting[shift] = memory;
-    lock_give(&meta_lock);
+    uint64_t seen = load_relaxed(&waiting[shift]), first;
+    do {
+        store_relaxed((uint32_t *)memory, (uint32_t)seen);
+        first = seen >> 32 << 32 | meta_id(memory);
+    } while (!__atomic_compare_exchange_n(&waiting[shift], &seen, first, true, __ATOMIC_RELEASE,
+                                          __ATOMIC_RELAXED));
 }
 
 size_t meta_used(void)
@@ -90,9 +93,4 @@ size_t meta_used(void)
 uint32_t meta_id(const void *memory)
 {
     return (uint32_t)((size_t)((const char *)memory - window.meta) >> META_ID_SHIFT);
-}
-
-void meta_recover(void)
-{
-    memset(waiting, 0, sizeof waiting);
 }

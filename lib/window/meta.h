@@ -16,12 +16,9 @@
 
 enum { META_ID_SHIFT = 4 };
 
-extern struct lock meta_lock;
-
 /* Zeroed memory, or NULL. */
 void *meta_take(size_t bytes);
-/* The same without waiting: NULL, too, while another call is under way. In a signal handler that
- * may be one of the interrupted thread. */
+/* The same without waiting, for a signal handler: NULL, too, while the thread holds a lock. */
 void *meta_take_now(size_t bytes);
 /* The same to the byte, for what is never given back. */
 void *meta_take_for_ever(size_t bytes);
@@ -32,7 +29,5 @@ INLINE void *meta_at(uint32_t id)
 {
     return window.meta + ((size_t)id << META_ID_SHIFT);
 }
-/* In a child whose parent's other thread was inside: what waited for reuse is left alone. */
-void meta_recover(void);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * The centres: batches taken and given by several threads never share a block, counters are
  * exact, a block that is home already is noticed, spans that are all free go back to the pages,
- * and lists rebuilt from states are the same as before.
+ * lists rebuilt from states are the same as before, and blocks come home although the lock is
+ * taken.
  */
 #include "lib/alloc/central.h"
 
@@ -227,6 +228,41 @@ static void blocks_that_are_home_already_are_noticed(void)
     assert(unit_child(give_once, text, sizeof text) == 0);
 }
 
+struct batch {
+    void **slots;
+    unsigned count;
+};
+
+static void *give_batch(void *argument)
+{
+    const struct batch *batch = argument;
+    central_give(batch->slots, batch->count);
+    return NULL;
+}
+
+/* A thread that brings blocks home does not wait for one that has the lock, here the main one. */
+static void blocks_come_home_while_the_lock_is_taken(void)
+{
+    enum { MANY = 200 };
+    void *slots[MANY], *other[1];
+    unsigned mark = class_of(48), got = central_take(0, mark, slots, MANY);
+    const struct central *central = central_peek(0, mark);
+    struct batch batch = {slots + MANY - got, got};
+    assert(got > MANY / 2 && central_take(0, class_of(512), other, 1) == 1);
+    batch.slots[got / 2] = other[0]; /* of another list, in the middle */
+    void *kept = slots[MANY - 1];
+    batch.count--;
+    assert(central_hold(span_of(kept)));
+    size_t out = central->out;
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, give_batch, &batch) == 0);
+    assert(pthread_join(thread, NULL) == 0);
+    assert(central->out == out && central->parcels != 0);
+    assert(central_peek(0, class_of(512))->parcels == 0);
+    central_release(span_of(kept));
+    assert(central->parcels == 0 && central->out == out - (got - 2));
+}
+
 int main(void)
 {
     unit_start();
@@ -236,6 +272,7 @@ int main(void)
     free_spans_go_back();
     recovery_rebuilds_the_same_lists();
     watched_blocks_have_records_of_their_own();
+    blocks_come_home_while_the_lock_is_taken();
     blocks_that_are_home_already_are_noticed();
     return 0;
 }

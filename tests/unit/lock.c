@@ -93,7 +93,7 @@ static void *hold_for_ever(void *what)
 /* A thread that ended inside: only in a child of fork, but an ended thread looks the same. */
 static void an_owner_that_is_gone_is_noticed(void)
 {
-    struct lock left = {.rank = LOCK_META};
+    struct lock left = {.rank = LOCK_ARENA};
     pthread_t thread;
     assert(pthread_create(&thread, NULL, hold_for_ever, &left) == 0);
     pthread_join(thread, NULL);
@@ -106,7 +106,7 @@ static void an_owner_that_is_gone_is_noticed(void)
 
 #ifndef __SANITIZE_THREAD__
 enum { HOLD_US = 3000000 }; /* more than twice what a waiter gives an owner that is gone */
-static struct lock held = {.rank = LOCK_META};
+static struct lock held = {.rank = LOCK_ARENA};
 static bool holding, taken_away;
 
 static int take_while_held(void *unused)
@@ -178,7 +178,7 @@ static void *take_and_give(void *what)
 
 static void sleepers_are_woken(void)
 {
-    struct lock shared = {.rank = LOCK_META};
+    struct lock shared = {.rank = LOCK_ARENA};
     pthread_t threads[THREADS];
     lock_take(&shared);
     for (size_t i = 0; i < THREADS; i++)
@@ -193,7 +193,7 @@ static void sleepers_are_woken(void)
 
 static void breaking_frees_what_others_left(void)
 {
-    struct lock broken = {.rank = LOCK_META};
+    struct lock broken = {.rank = LOCK_ARENA};
     uint32_t self = lock_self(), other = self + 1, parent = 0;
     assert(!lock_break(&broken, self) && broken.word == 0);
     broken.word = other;

@@ -88,17 +88,6 @@ static void threads_share_without_overlap(void)
         assert(pthread_join(threads[i], NULL) == 0);
 }
 
-static void after_recovery_nothing_is_used_twice(void)
-{
-    void *waiting = meta_take(1000), *held = meta_take(1000);
-    meta_give(waiting, 1000);
-    meta_recover();
-    for (int i = 0; i < 10; i++) {
-        void *piece = meta_take(1000);
-        assert(piece != waiting && piece != held);
-    }
-}
-
 int main(void)
 {
     unit_start();
@@ -107,6 +96,5 @@ int main(void)
     what_is_for_ever_is_packed_and_zero();
     too_much_is_refused();
     threads_share_without_overlap();
-    after_recovery_nothing_is_used_twice();
     return 0;
 }

@@ -92,7 +92,7 @@ static unsigned changed_of_mine(void)
 
 static bool any_lock_is_held(void)
 {
-    bool held = arena_lock.word != 0 || meta_lock.word != 0 || heap_lock.word != 0;
+    bool held = arena_lock.word != 0 || heap_lock.word != 0;
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         held |= pages_of[pool].lock.word != 0;
         for (unsigned i = 0; central_peek(pool, 0) != NULL && i < CENTRAL_COUNT; i++)

@@ -4,7 +4,7 @@
  * jemalloc's. As of now, whatever the epoch. In the order of the words in mallctl.def.
  *
  *      prof, prof_thds_data, prof_dump, prof_recent_alloc     sites, threads, dumps, recent blocks
- *      extents_dirty, extents_retained, base, tcache_list     pages, window, metadata, heaps
+ *      extents_dirty, extents_retained, tcache_list           pages, window, heaps
  *      large                                                  all of an arena that was created
  *      bins.<j>.mutex                                         the centres of the class
  */
@@ -18,7 +18,7 @@ static const uint8_t global_ranks[] = {
     [3] = LOCK_SITES, [4] = LOCK_THREADS, [5] = LOCK_DUMP, [6] = LOCK_RECENT};
 enum { ARENA_LARGE = 0 };
 static const uint8_t arena_ranks[] = {
-    [2] = LOCK_PAGES, [4] = LOCK_ARENA, [8] = LOCK_META, [9] = LOCK_REGISTRY};
+    [2] = LOCK_PAGES, [4] = LOCK_ARENA, [9] = LOCK_REGISTRY};
 
 static void count_rank(unsigned rank, struct lock_counts *sum);
 static void count_arena(size_t number, size_t word, struct lock_counts *sum);
