@@ -207,7 +207,7 @@ static void *realloc_told(void *p, size_t size, const struct caller *caller)
         calls_expand(CALL_REALLOC_STAYS, p, usable, now, (uintptr_t)p, args);
     } else if (block != NULL) {
         calls_alloc(CALL_REALLOC, block, (uintptr_t)block, args);
-        calls_dalloc(CALL_REALLOC_FREES, p, args); /* NOLINT(clang-analyzer-unix.Malloc): a number */
+        calls_dalloc(CALL_REALLOC_FREES, p, args); /* NOLINT(clang-analyzer-unix.Malloc) */
         if (!freed)
             libc_free(p, caller);
     }
