@@ -27,16 +27,22 @@ static unsigned shift_of(size_t bytes)
     return shift;
 }
 
-/* The first one, or NULL. It may be taken and written to while its first word is read. */
-RACY static void *take_waiting(unsigned shift)
+/* The piece may be taken and written to while its first word is read. */
+RACY static NOINLINE uint32_t next_of(const uint32_t *piece)
+{
+    return load_relaxed(piece);
+}
+
+/* The first one, or NULL. */
+static void *take_waiting(unsigned shift)
 {
     uint64_t seen = load_acquire(&waiting[shift]), rest;
-    uint32_t *piece;
+    void *piece;
     do {
         if ((uint32_t)seen == 0)
             return NULL;
         piece = meta_at((uint32_t)seen);
-        rest = ((seen >> 32) + 1) << 32 | load_relaxed(piece);
+        rest = ((seen >> 32) + 1) << 32 | next_of(piece);
     } while (!__atomic_compare_exchange_n(&waiting[shift], &seen, rest, true, __ATOMIC_ACQUIRE,
                                           __ATOMIC_ACQUIRE));
     return piece;
