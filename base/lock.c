@@ -14,6 +14,7 @@ enum {
     WAITED = 1u << 31,
     SPINS = 200,
     SPINS_AWAKE = 16,
+    TURN_STEP_MS = 16,
     PATIENCE_MS = 320,      /* first sleep of a waiter; each further one is twice as long. With a
                                shorter one, thousands of waiters wake each other for nothing. */
     PATIENCE_MOST_MS = 640, /* after a sleep this long the waiter asks whether the owner exists */
@@ -256,6 +257,26 @@ void lock_give(struct lock *lock)
     lock_leave(lock->rank);
     if (unlikely(waited))
         os_wake(&lock->word, 1);
+}
+
+bool turn_wait(uint32_t *turn, uint32_t patience_ms)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (turn_take(turn))
+            return true;
+        arch_pause();
+    }
+    for (uint32_t waited = 0, step = 1; waited < patience_ms; waited += step) {
+        uint32_t owner = load_relaxed(turn);
+        if (owner == lock_self())
+            return false;
+        if (owner != 0)
+            os_wait(turn, owner, step); /* `turn_give` does not wake it */
+        if (turn_take(turn))
+            return true;
+        step = step < TURN_STEP_MS ? step * 2 : step;
+    }
+    return false;
 }
 
 bool lock_is_own(const struct lock *lock)

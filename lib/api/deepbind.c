@@ -18,7 +18,6 @@
 #include <link.h>
 #include <string.h>
 
-#include "base/arch.h"
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/object.h"
@@ -300,10 +299,8 @@ static uint64_t left_out; /* walks that left out an object */
 
 static void walk_begin(void)
 {
-    enum { TRIES = 1000, STEP_MS = 1 };
-    static uint32_t never;
-    for (unsigned i = 0; i < TRIES && !turn_take(&walking); i++)
-        os_wait(&never, 0, STEP_MS);
+    enum { PATIENCE_MS = 1000 };
+    turn_wait(&walking, PATIENCE_MS);
 }
 
 bool deepbind_point(struct binding *rows, size_t count)

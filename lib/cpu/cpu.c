@@ -486,6 +486,7 @@ void cpu_fork_parent(void)
 void cpu_forked(uint32_t parent_id)
 {
     lock_break(&lock, parent_id);
+    interrupt_forked();
     tasks_forked(parent_id);
     samples_forked();
     waits_forked();

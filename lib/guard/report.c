@@ -82,13 +82,8 @@ static const char *const error_words[GUARD_ERRORS] = {
 
 void report_make(const struct guard_report *report)
 {
-    uint64_t since_ms = os_now_ms();
-    while (!turn_take(&turn)) {
-        static uint32_t never;
-        if (load_relaxed(&turn) == lock_self() || os_now_ms() - since_ms > WAIT_MS)
-            return;
-        os_wait(&never, 0, 10);
-    }
+    if (!turn_wait(&turn, WAIT_MS))
+        return;
     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
     stacks_gather(report);
     modules_gather();

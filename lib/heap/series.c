@@ -7,14 +7,16 @@
 
 #include <fcntl.h>
 
-#include "base/arch.h"
 #include "base/compiler.h"
 #include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { INTERVAL_FIRST_MS = 10 }; /* so that 1,024 points cover the first 10 seconds */
+enum {
+    INTERVAL_FIRST_MS = 10, /* so that 1,024 points cover the first 10 seconds */
+    PATIENCE_MS = 1000,     /* of a reader */
+};
 
 static BULK_FIRST struct series_point points[SERIES_MAX];
 static unsigned count;
@@ -138,11 +140,8 @@ void series_add(const struct series_point *point)
 unsigned series_points(struct series_point copy[SERIES_MAX])
 {
     unsigned got = 0;
-    for (unsigned tries = 0; !turn_take(&busy); tries++)
-        if (tries == 100000)
-            return 0;
-        else
-            arch_pause();
+    if (!turn_wait(&busy, PATIENCE_MS))
+        return 0;
     for (; got < count; got++)
         copy[got] = points[got];
     turn_give(&busy);

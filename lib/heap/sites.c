@@ -10,7 +10,6 @@
 
 #include <stddef.h>
 
-#include "base/arch.h"
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
@@ -25,7 +24,7 @@ enum {
     LARGE_LEAST_LOG = UNIT_SHIFT, /* shorter than BLOCK_MAX if the alignment is large */
     LOOKS = 3,                    /* sites of a stack that are compared before the table is
                                      searched: most stacks have 1 to 3 */
-    PATIENCE = 10000,             /* checks until a reader goes on, even if the folding thread was
+    PATIENCE_MS = 100,            /* until a reader goes on, even if the folding thread was
                          interrupted */
 };
 
@@ -409,8 +408,8 @@ static void fold(uint32_t to_id, uint32_t from_id)
 uint32_t sites_still(void)
 {
     uint32_t now = load_acquire(&folds);
-    for (unsigned i = 0; now % 2 != 0 && i < PATIENCE; i++) {
-        arch_pause();
+    for (unsigned i = 0; now % 2 != 0 && i < PATIENCE_MS; i++) {
+        os_wait(&folds, now, 1);
         now = load_acquire(&folds);
     }
     return now;

@@ -9,7 +9,6 @@
  */
 #include "lib/heap/totals.h"
 
-#include "base/arch.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/heap/recorder.h"
@@ -31,6 +30,7 @@ enum {
     HEAPS_A_MS = 16,        /* points are at least a millisecond apart for each 16 heaps */
     PART_SHARE = 32,        /* threads report at least this often on the way to a limit */
     PART_MIN = 1024,        /* but not for fewer bytes than this: reports have a price */
+    PATIENCE_MS = 1000,     /* of a reader of the peak */
 };
 
 /* Usable bytes: of recorded events while every block is recorded, else of the counters of the
@@ -171,21 +171,9 @@ void totals_high_water(void)
     turn_give(&peak.busy);
 }
 
-/* Waits for `peak.busy`. False: the thread that has it makes no progress. */
-static bool peak_turn(void)
-{
-    enum { PATIENCE = 100000 }; /* pauses, some ms; an account of 10,000 heaps takes one */
-    bool mine = false;
-    for (unsigned tries = 0; tries < PATIENCE && !mine; tries++) {
-        mine = turn_take(&peak.busy);
-        arch_pause();
-    }
-    return mine;
-}
-
 void totals_peak(const struct account *now, struct totals_peak *out)
 {
-    bool mine = peak_turn();
+    bool mine = turn_wait(&peak.busy, PATIENCE_MS);
     if (mine)
         raise_peak(now->classes);
     *out = peak.is; /* also while another thread writes it: the copy may be mixed */
@@ -511,7 +499,7 @@ static void peak_row(void *context, const struct track_row *row)
 void totals_reset(void)
 {
     static BULK struct totals_peak in_sites; /* static, because the stack may be small */
-    bool mine = peak_turn();
+    bool mine = turn_wait(&peak.busy, PATIENCE_MS);
     if (mine && peak.is.in_sites) {
         in_sites = (struct totals_peak){.time_ms = peak.is.time_ms};
         track_each(peak_row, &in_sites);

@@ -15,12 +15,13 @@
 #include "base/arch.h"
 #include "base/attach.h"
 #include "base/compiler.h"
+#include "base/lock.h"
 #include "base/os.h"
 #include "base/os_thread.h"
 
 static interrupt_hearer *hearers[INTERRUPTS];
 
-enum { SIGNALS = 64 };
+enum { SIGNALS = 64, PATIENCE_MS = 1000 };
 static BULK struct sigaction programs[SIGNALS + 1]; /* what the program has set; by `version` */
 static uint64_t shared;                             /* a bit for each signal */
 static uint32_t version, changing;
@@ -89,8 +90,7 @@ void interrupt_exchange(int signal, const struct sigaction *action, struct sigac
 {
     uint64_t mask;
     os_signals_set(~(uint64_t)0, &mask);
-    while (__atomic_exchange_n(&changing, 1, __ATOMIC_ACQUIRE) != 0)
-        arch_pause();
+    turn_wait(&changing, PATIENCE_MS);
     if (before != NULL)
         *before = programs[signal];
     if (action != NULL) {
@@ -98,20 +98,31 @@ void interrupt_exchange(int signal, const struct sigaction *action, struct sigac
         programs[signal] = *action;
         __atomic_add_fetch(&version, 1, __ATOMIC_RELEASE);
     }
-    store_release(&changing, 0);
+    turn_give(&changing);
     os_signals_set(mask, NULL);
 }
 
 static struct sigaction program_of(int signal)
 {
     struct sigaction action;
-    uint32_t before;
-    do {
-        before = load_acquire(&version);
+    for (unsigned waited_ms = 0;;) {
+        uint32_t before = load_acquire(&version);
         action = programs[signal];
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    } while (before % 2 != 0 || before != load_relaxed(&version));
-    return action;
+        bool changes = before % 2 != 0;
+        if ((!changes && before == load_relaxed(&version)) || waited_ms == PATIENCE_MS)
+            return action;
+        if (changes) {
+            os_wait(&version, before, 1);
+            waited_ms++;
+        }
+    }
+}
+
+void interrupt_forked(void)
+{
+    store_relaxed(&changing, 0);
+    store_relaxed(&version, (version + 1) & ~1u);
 }
 
 /* To the program's handler, as the kernel would have called it. */

@@ -84,4 +84,7 @@ static inline uintptr_t interrupt_value(uint32_t number)
     return (uintptr_t)INTERRUPT_MARK << 32 | number;
 }
 
+/* In a forked child: another thread of its parent may have been changing an action. */
+void interrupt_forked(void);
+
 #endif

@@ -10,14 +10,16 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/arch.h"
 #include "base/confine.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 
-enum { LIMITED_SHARE = 32 }; /* of a limited address space, one in this many bytes */
+enum {
+    LIMITED_SHARE = 32, /* of a limited address space, one in this many bytes */
+    PATIENCE_MS = 4000, /* a row that is needed now waits for the thread that adds a sheet */
+};
 
 char *mirror_base;
 bool mirror_wanted;
@@ -77,23 +79,11 @@ static int sheet_add(void)
     return 0;
 }
 
-/* The thread that adds a sheet may take a while: a row that is needed now is waited for. */
-static bool turn_wait(void)
-{
-    enum { PATIENCE = 1000000 };
-    for (unsigned tries = 0; tries < PATIENCE; tries++) {
-        if (turn_take(&busy))
-            return true;
-        arch_pause();
-    }
-    return false;
-}
-
 static bool make(enum sheet_kind kind, uint32_t at, bool wait)
 {
     if (at >= MIRROR_SHEETS ||
         (load_relaxed(&((struct recorder_head *)place)->state) & RECORDER_FULL) != 0 ||
-        !(wait ? turn_wait() : turn_take(&busy)))
+        !(wait ? turn_wait(&busy, PATIENCE_MS) : turn_take(&busy)))
         return false;
     int error = mirror_sheets[kind][at] != 0 ? 0 : sheet_add();
     if (error == 0 && mirror_sheets[kind][at] == 0) {
