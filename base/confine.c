@@ -21,6 +21,7 @@
 #include "base/os.h"
 
 uint32_t confine_denied;
+uint64_t confine_ticks_last;
 
 enum { CLOSE_RANGE = 436, WORDS = 16, LENGTH_MAX = 4096 };
 enum {

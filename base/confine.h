@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arch.h"
 #include "base/compiler.h"
 
 /* What can be denied. */
@@ -33,6 +34,9 @@ enum confine {
     CONFINE_EVENTS = 4096,  /* clocks of the CPU profile that ring more often than the tick */
     CONFINE_WRITTEN = 8192, /* which pages the program writes to */
     CONFINE_ALL = 16383,
+    /* Reading the processor's time stamp counter, which no filter can deny, but seccomp's strict
+     * mode does, and prctl(PR_SET_TSC). */
+    CONFINE_CLOCK = 16384,
 };
 
 extern HIDDEN uint32_t confine_denied; /* a sum of these */
@@ -40,6 +44,13 @@ extern HIDDEN uint32_t confine_denied; /* a sum of these */
 INLINE bool confined(enum confine what)
 {
     return unlikely(load_relaxed(&confine_denied) & (uint32_t)what);
+}
+
+/* The processor's ticks; where they are denied, those of the moment before. */
+extern HIDDEN uint64_t confine_ticks_last;
+INLINE uint64_t confine_ticks(void)
+{
+    return confined(CONFINE_CLOCK) ? load_relaxed(&confine_ticks_last) : arch_ticks();
 }
 
 /* What a filter denies: a struct sock_fprog at that address, which may be invalid. A filter that

@@ -17,7 +17,7 @@ enum {
     TURN_STEP_MS = 16,
     PATIENCE_MS = 320,      /* first sleep of a waiter; each further one is twice as long. With a
                                shorter one, thousands of waiters wake each other for nothing. */
-    PATIENCE_MOST_MS = 640, /* after a sleep this long the waiter asks whether the owner exists */
+    PATIENCE_MOST_MS = 640, /* after this long the waiter asks whether the owner exists */
     CROWD = 4,              /* threads that wait: more than programs with few threads have */
 };
 
@@ -138,6 +138,8 @@ static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns)
 {
     if (take_spinning(lock, self, SPINS))
         return;
+    uint64_t since_ms = 0; /* the lock has had the same owner since, as far as is known */
+    uint32_t owner = 0;
     for (uint32_t patience = PATIENCE_MS;;) {
         uint32_t seen = load_relaxed(&lock->word);
         if (seen == 0) {
@@ -151,15 +153,21 @@ static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns)
             !__atomic_compare_exchange_n(&lock->word, &seen, seen | WAITED, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED))
             continue;
-        uint64_t from_ms = os_now_ms();
+        if (owner != (seen & ~WAITED)) {
+            owner = seen & ~WAITED;
+            since_ms = os_now_ms();
+        }
         if (*slept_ns == 0)
             *slept_ns = os_now_ns();
         lock_slept = true;
         os_wait(&lock->word, seen | WAITED, patience);
-        bool long_enough = os_now_ms() - from_ms >= PATIENCE_MOST_MS;
         patience = patience < PATIENCE_MOST_MS ? patience * 2 : 2 * PATIENCE_MOST_MS;
+        uint64_t now_ms = os_now_ms();
+        if (now_ms - since_ms < PATIENCE_MOST_MS) /* signals may end each sleep early */
+            continue;
+        since_ms = now_ms;
         uint32_t after = load_relaxed(&lock->word);
-        if (long_enough && after == (seen | WAITED) && owner_is_gone(after & ~WAITED) &&
+        if (after == (seen | WAITED) && owner_is_gone(after & ~WAITED) &&
             __atomic_compare_exchange_n(&lock->word, &after, self | WAITED, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED)) {
             if (lock_repair != NULL)

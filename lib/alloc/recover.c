@@ -133,7 +133,7 @@ void alloc_recover(uint32_t parent_id, bool first)
     }
     if (first)
         fronts_of_lost(true);
-    tail_recover();
+    tail_doubt();
     heap_recover(first);
 }
 
@@ -149,6 +149,7 @@ void alloc_claim(void)
 /* From the innermost lock on: a thread that waits for one may have one of those before it. */
 void alloc_abandoned(void)
 {
+    tail_doubt();
     if (load_relaxed(&repairer) == &lock_held) { /* once more, from the beginning */
         store_relaxed(&repairer, NULL);
         store_release(alloc_state, ALLOC_FORKED);

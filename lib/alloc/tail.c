@@ -2,6 +2,7 @@
 /* See lib/alloc/tail.h: what the inline functions there leave, and the look at the end. */
 #include "lib/alloc/tail.h"
 
+#include "base/lock.h"
 #include "base/os.h"
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/large.h"
@@ -38,6 +39,7 @@ void tail_resize(void *start, size_t usable, size_t size)
 {
     char *block = start, *end = block + usable - HARDEN_TAIL;
     size_t before = tail_size(block, usable, "realloc"), from = before < size ? before : size;
+    tail_open(block, usable);
     memset(block + from, 0, (size_t)(end - block) - from);
     tail_fill(block + size, end);
     tail_word_set(end, tail_of(block) ^ (usable - size));
@@ -74,31 +76,42 @@ bool tail_asked(const void *p, const char *call, size_t *size)
     return known;
 }
 
+/* The call that was to write the tail, or to wipe the block, never ended. */
+static bool is_open(const char *tail)
+{
+    for (unsigned i = 0; i < HARDEN_TAIL; i++)
+        if (tail[i] != 0 && tail[i] != (char)harden_fill)
+            return false;
+    return true;
+}
+
 static void exit_look(const struct span *span)
 {
     unsigned class = mark_class(span->mark);
     size_t usable = class_size(class);
     for (unsigned i = 0; i < span->blocks; i++) {
         const char *block = span_block(span, i, class);
-        if (mark_of(block) != MARK_FREE)
+        bool live = mark_of(block) != MARK_FREE;
+        if (live && !is_open(block + usable - HARDEN_TAIL))
             tail_size(block, usable, "exit");
-        else if (!tail_zero(block, usable))
+        else if (!live && !tail_zero(block, usable))
             tail_dirty(block, usable, "exit");
     }
 }
 
-static bool inherited; /* by fork: blocks may be half wiped */
+static bool doubted;
 
-void tail_recover(void)
+void tail_doubt(void)
 {
-    inherited = true;
+    store_relaxed(&doubted, true);
 }
 
 void tail_exit(void)
 {
     enum { MOST_MS = 20, SPANS = 16 };
     uint64_t until_ms = os_now_ms() + MOST_MS;
-    uint32_t ids = harden_on && !inherited ? span_count() : 0;
+    bool inside = lock_held != 0; /* a signal handler that interrupted a call ends the program */
+    uint32_t ids = harden_on && !inside && !load_relaxed(&doubted) ? span_count() : 0;
     for (uint32_t id = 1; id < ids && (id % SPANS != 0 || os_now_ms() < until_ms); id++) {
         const struct span *span = span_at(id);
         if (span->state == SPAN_LARGE && mark_of(span_start(span)) != MARK_FREE)

@@ -11,6 +11,11 @@
  *
  * All of it is done for each malloc and free, by blocks of any size in turn: hence pieces that
  * overlap instead of loops and branches that no processor foresees.
+ *
+ * A call may never end: a signal handler jumps out of it or calls exit, or its thread is cancelled.
+ * So a live block that is begun, wiped or resized has an *open* tail meanwhile, which holds nothing
+ * but zeros and filled bytes, and the look at the end passes over it. Fences keep that order; no
+ * processor has to know of them, as one thread does all of it.
  */
 #ifndef ALLOC_TAIL_H
 #define ALLOC_TAIL_H
@@ -48,6 +53,12 @@ INLINE uint64_t tail_of(const void *block)
 _Noreturn NOINLINE void tail_dirty(const char *block, size_t usable, const char *call);
 _Noreturn NOINLINE void tail_damaged(const char *block, size_t usable, const char *call);
 
+INLINE void tail_open(char *block, size_t usable)
+{
+    tail_word_set(block + usable - HARDEN_TAIL, 0);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 INLINE tail_piece tail_row(const tail_piece *at)
 {
     return at[0] | at[1] | at[2] | at[3];
@@ -74,9 +85,10 @@ INLINE void tail_row_wipe(tail_piece *at)
     at[0] = at[1] = at[2] = at[3] = (tail_piece){0};
 }
 
-/* Makes it so. */
+/* Makes it so: blocks up to SMALL_MAX, and larger ones. */
 INLINE void tail_wipe(char *block, size_t usable)
 {
+    tail_open(block, usable);
     tail_piece *at = (tail_piece *)(void *)block, *last = at + usable / TAIL_PIECE - 1;
     if (likely(usable <= TAIL_ROW)) {
         at[0] = at[usable >> 6] = at[usable >> 5] = *last = (tail_piece){0};
@@ -88,6 +100,13 @@ INLINE void tail_wipe(char *block, size_t usable)
             tail_row_wipe(at);
         }
     }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+INLINE void tail_wipe_long(char *block, size_t usable)
+{
+    tail_open(block, usable);
+    memset(block, 0, usable);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 /* Anywhere: the last piece of what is filled lies where it ends. */
@@ -186,7 +205,7 @@ INLINE void tail_end(void *start, size_t usable)
     if (likely(usable <= SMALL_MAX))
         tail_wipe(start, usable);
     else
-        memset(start, 0, usable);
+        tail_wipe_long(start, usable);
 }
 
 /* A live block stays for another size, which leaves room for the tail. */
@@ -205,10 +224,10 @@ INLINE bool tail_has(const struct span *span)
 bool tail_asked(const void *p, const char *call, size_t *size);
 
 /* At the end of the program, if no other thread is running: looks at the tails of live blocks, and
- * whether free ones are zero, for 20 ms at most. Not in a forked child: a thread that stayed behind
- * may have been wiping a block, or writing its tail. */
+ * whether free ones are zero, for 20 ms at most. */
 void tail_exit(void);
-/* In a forked child. */
-void tail_recover(void);
+/* A call on the slow path never ended, so that free blocks may be half wiped: nothing is looked at.
+ * Also in a forked child, for threads that stayed behind. */
+void tail_doubt(void);
 
 #endif

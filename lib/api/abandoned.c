@@ -14,25 +14,37 @@
 #include "lib/watch/watch.h"
 
 static bool is_abandoned(uintptr_t before, uintptr_t now);
+static void mend(uint64_t place);
 static void tell(void);
 
-/* From the first line on this call counts as the one inside: a handler that interrupts it must not
- * come to the same conclusion, and if it jumps, the next call begins again. */
 bool abandoned_mend(uint64_t place)
 {
     uintptr_t before = lock_place(lock_held);
     if (before == 0 || !is_abandoned(before, lock_place(place)))
         return false;
+    mend(place);
+    tell();
+    return true;
+}
+
+void abandoned_exit(void)
+{
+    if (lock_place(lock_held) != 0)
+        mend(abandoned_place((uintptr_t)__builtin_frame_address(0), NULL));
+}
+
+/* From the first line on this call counts as the one inside: a handler that interrupts it must not
+ * come to the same conclusion, and if it jumps, the next call begins again. */
+static void mend(uint64_t place)
+{
     lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     cells_abandoned();
     debug_queue_abandoned();
     alloc_abandoned();
     track_abandoned();
-    tell();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     lock_held = 0;
-    return true;
 }
 
 /* Whether the frame in which the call began has been overwritten: `struct caller` holds the return

@@ -48,5 +48,8 @@ INLINE void abandoned_enter(uint64_t place)
 /* For a call that finds its thread inside. True if the call that was inside has been abandoned;
  * then the thread is no longer inside. May run in a signal handler. */
 bool abandoned_mend(uint64_t place);
+/* At the end of the program: if a signal handler that interrupted a call of this thread ends it by
+ * exit, that call never goes on, and profiles can be written. */
+void abandoned_exit(void);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef API_API_H
 #define API_API_H
 
+#include "lib/api/abandoned.h"
 #include "lib/api/above.h"
 #include "lib/api/cold.h"
 #include "lib/api/debugging.h"

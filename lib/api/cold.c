@@ -212,7 +212,11 @@ void cold_thread_end(void)
 {
     young.ended = true;
     young.sums = (struct heap_sums){0};
-    if (heap_self != NULL && cold_begin(NULL)) {
+    if (heap_self == NULL)
+        return;
+    if (!cold_begin(NULL)) {
+        tail_doubt(); /* it was cancelled in a call */
+    } else {
         track_thread_end();
         counts_all(heap_self);
         cold_owned_end(heap_self);
@@ -246,7 +250,8 @@ void cold_look_at_peak(void)
 
 void cold_set_rate(long long bytes)
 {
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
     track_recording(bytes >= 0);
@@ -256,7 +261,8 @@ void cold_set_rate(long long bytes)
 
 size_t cold_trim(void)
 {
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return 0;
     if (heap_self != NULL) {
         heap_flush(heap_self);
@@ -271,12 +277,13 @@ size_t cold_trim(void)
 
 void cold_hooks_changed(void)
 {
+    struct caller here = CALLER_HERE;
     bool any = hooks_fill || load_relaxed(&calls_any);
     for (unsigned i = 0; i < HOOKS_MAX; i++)
         any |= load_relaxed(&hooks_set.on_new[i]) != NULL ||
                load_relaxed(&hooks_set.on_delete[i]) != NULL;
     store_release(&hooks_any, any);
-    if (cold_begin(NULL)) {
+    if (cold_begin(&here)) {
         heap_interrupt(NULL);
         cold_end();
     }
@@ -284,7 +291,8 @@ void cold_hooks_changed(void)
 
 size_t cold_release(size_t most)
 {
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return 0;
     size_t bytes = alloc_purge(most);
     cold_end();
@@ -293,7 +301,8 @@ size_t cold_release(size_t most)
 
 void cold_flush(void)
 {
-    if (heap_self != NULL && cold_begin(NULL)) {
+    struct caller here = CALLER_HERE;
+    if (heap_self != NULL && cold_begin(&here)) {
         heap_flush(heap_self);
         fronts_flush(heap_self);
         cold_end();

@@ -184,7 +184,8 @@ bool cold_source_grow(size_t size, size_t align)
 struct owner *cold_owned_new(bool bound)
 {
     struct owner *owner = NULL;
-    if (cold_begin(NULL)) {
+    struct caller here = CALLER_HERE;
+    if (cold_begin(&here)) {
         struct heap *heap = cold_heap_made();
         if ((owner = owner_new()) != NULL)
             owner->maker = bound ? heap : NULL;
@@ -195,7 +196,8 @@ struct owner *cold_owned_new(bool bound)
 
 void cold_owned_delete(struct owner *owner)
 {
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return;
     struct heap *heap = heap_self;
     if (heap != NULL) {
@@ -267,7 +269,8 @@ static void end_span(struct span *span, struct heap *heap, const struct caller *
 
 bool cold_grow_up(void)
 {
-    if (heap_self == NULL && cold_begin(NULL)) {
+    struct caller here = CALLER_HERE;
+    if (heap_self == NULL && cold_begin(&here)) {
         cold_heap_made();
         cold_end();
     }
@@ -276,7 +279,8 @@ bool cold_grow_up(void)
 
 bool cold_owned_default(struct owner *owner)
 {
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return false;
     struct heap *heap = cold_heap_made();
     if (heap != NULL) {

@@ -19,7 +19,8 @@ void *elsewhere_take(size_t size, size_t align, bool *zero)
 
 void elsewhere_lent(size_t usable)
 {
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return;
     cold_large_count(NULL, (struct heap_sums){.allocs = 1, .alloc_bytes = usable});
     if (sampler_rate() == SAMPLER_EXACT)
@@ -29,7 +30,8 @@ void elsewhere_lent(size_t usable)
 
 static void count(struct heap_sums sums)
 {
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return;
     cold_large_count(NULL, sums);
     cold_end();
@@ -53,7 +55,8 @@ bool elsewhere_free(void *p)
     size_t size = elsewhere_size(p);
     if (size == 0)
         return false;
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return true; /* in a signal handler that interrupted the allocator: the block is lost,
                         which is harmless */
     if (lent_size(p) != 0 ? !lent_give(p, &freed) : !outside_give(p))

@@ -39,6 +39,7 @@ INLINE void *pop(struct heap *heap, size_t size, size_t mark)
     bin_pop(heap, mark, slot_place(top));
     void *block = slot_block(top);
     *live_in(heap->live[mark], block) = live_sign_hardened(block);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* its tail is open */
     tail_begin(block, size_usable[mark], size);
     return block;
 }
@@ -85,7 +86,8 @@ static void wait_inside(struct heap *heap, unsigned mark, void *p)
  * would make the road to it a cold one. */
 static __attribute__((noinline)) void wait_slow(size_t mark, void *p)
 {
-    if (unlikely(!cold_begin(NULL)))
+    struct caller here = CALLER_HERE;
+    if (unlikely(!cold_begin(&here)))
         return; /* lost */
     struct heap *heap = cold_heap(true);
     cold_look_at_peak();
@@ -109,7 +111,7 @@ INLINE void push(struct heap *heap, void *p, size_t mark)
 static __attribute__((noinline)) void push_middle(struct heap *heap, void *p, size_t mark,
                                                   uint8_t *live)
 {
-    memset(p, 0, size_usable[mark]);
+    tail_wipe_long(p, size_usable[mark]);
     *live = 0;
     push(heap, p, mark);
 }
@@ -200,7 +202,8 @@ bool hardening_free_empty(void *p)
 {
     if (!empty_owns(p))
         return false;
-    if (!cold_begin(NULL))
+    struct caller here = CALLER_HERE;
+    if (!cold_begin(&here))
         return true; /* in a signal handler that interrupted the allocator: lost */
     if (!empty_give(p))
         fatal_freed_twice(p, 0);

@@ -48,6 +48,8 @@ __attribute__((destructor)) static void go(void)
         return;
     if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
         cold_end();
+    else
+        abandoned_exit();
     guard_exit();
     if (harden_on && os_thread_count() == 1)
         tail_exit();

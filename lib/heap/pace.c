@@ -2,8 +2,8 @@
 /* See lib/heap/pace.h. */
 #include "lib/heap/pace.h"
 
-#include "base/arch.h"
 #include "base/config.h"
+#include "base/confine.h"
 #include "lib/heap/sampler.h"
 #include "lib/heap/track.h"
 
@@ -16,7 +16,7 @@ void pace_start(struct heap_pace *pace)
     pace->doublings = 0;
     pace->doublings_max = sampler_is_paced() ? SAMPLER_DOUBLINGS : 0;
     pace->samples = 0;
-    pace->since = arch_ticks();
+    pace->since = confine_ticks();
 }
 
 static uint64_t shortest_us(void)
@@ -50,13 +50,13 @@ bool pace_sampled(struct heap_pace *pace)
 {
     if (++pace->samples < PACE_SAMPLES || pace->doublings_max == 0)
         return false;
-    return judge_at(pace, arch_ticks());
+    return judge_at(pace, confine_ticks());
 }
 
 bool pace_visited(struct heap_pace *pace)
 {
     if (likely(pace->doublings == 0))
         return false;
-    uint64_t ticks = arch_ticks();
+    uint64_t ticks = confine_ticks();
     return track_us(ticks - pace->since) > SLOW * shortest_us() && judge_at(pace, ticks);
 }

@@ -6,9 +6,9 @@
  */
 #include "lib/heap/track.h"
 
-#include "base/arch.h"
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/confine.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -149,7 +149,7 @@ static uint64_t first_ticks, first_ns, next_ns;
 
 void track_measure_ticks(void)
 {
-    uint64_t ticks = arch_ticks(), ns = os_now_ns();
+    uint64_t ticks = confine_ticks(), ns = os_now_ns();
     threads_copy_name();
     if (first_ns == 0) {
         first_ticks = ticks;
@@ -164,7 +164,7 @@ void track_measure_ticks(void)
 
 static uint64_t born_now(void)
 {
-    return (arch_ticks() & (((uint64_t)1 << BORN_BITS) - 1)) | 1; /* 0 means unknown */
+    return (confine_ticks() & (((uint64_t)1 << BORN_BITS) - 1)) | 1; /* 0 means unknown */
 }
 
 static void born_set(struct record *record, uint64_t born)

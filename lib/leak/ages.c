@@ -2,7 +2,7 @@
 /* See lib/leak/ages.h. */
 #include "lib/leak/ages.h"
 
-#include "base/arch.h"
+#include "base/confine.h"
 #include "lib/alloc/alloc.h"
 
 enum { WEIGHT_ONE = 1024 };
@@ -13,7 +13,7 @@ static struct scan_age *age_of(struct scan_ages *ages, uint32_t site, bool add);
 void ages_begin(struct scan_ages *ages)
 {
     ages->known = true;
-    ages->now = arch_ticks();
+    ages->now = confine_ticks();
 }
 
 uint64_t ages_ticks(const struct record *record, uint64_t now)

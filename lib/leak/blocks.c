@@ -2,8 +2,8 @@
 /* See lib/leak/blocks.h. */
 #include "lib/leak/blocks.h"
 
-#include "base/arch.h"
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 
@@ -91,7 +91,7 @@ struct blocks_base *blocks_base_take(void)
     base->granules = granules;
     base->bytes = bytes;
     blocks_each(note, base);
-    base->ticks = arch_ticks();
+    base->ticks = confine_ticks();
     return base;
 }
 

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "base/arch.h"
+#include "base/confine.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/leak/ages.h"
@@ -55,7 +55,7 @@ bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_r
     *scan = (struct scan){.rules = *rules, .result = result};
     scan->window_bytes = load_acquire(&window.granules) * GRANULE;
     scan->untagged = UINTPTR_MAX >> rules->tags_high;
-    scan->now = arch_ticks();
+    scan->now = confine_ticks();
     if (rules->others != NULL)
         scan->others_count = rules->others->count();
     if (!memory_take(scan)) {

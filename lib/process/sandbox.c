@@ -40,6 +40,8 @@ static long answer(long result)
 /* What a call with these arguments denies, if it is one that sets a filter. */
 static uint32_t judge(long number, const long *arguments)
 {
+    if (number == SYS_prctl && arguments[0] == PR_SET_TSC)
+        return (int)arguments[1] == PR_TSC_SIGSEGV ? CONFINE_CLOCK : 0;
     bool by_prctl = number == SYS_prctl && arguments[0] == PR_SET_SECCOMP;
     if (!by_prctl && number != SYS_seccomp)
         return 0;
@@ -47,7 +49,7 @@ static uint32_t judge(long number, const long *arguments)
     long strict = by_prctl ? SECCOMP_MODE_STRICT : SECCOMP_SET_MODE_STRICT;
     long filter = by_prctl ? SECCOMP_MODE_FILTER : SECCOMP_SET_MODE_FILTER;
     if (mode == strict)
-        return CONFINE_ALL;
+        return CONFINE_ALL | CONFINE_CLOCK;
     return mode == filter ? confine_judge((uintptr_t)arguments[2]) : 0;
 }
 
@@ -59,6 +61,7 @@ static void withdraw(uint32_t denied)
         if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
             message_write(notice, sizeof notice - 1);
     }
+    store_relaxed(&confine_ticks_last, arch_ticks());
     dumps_confine(denied);
     if (denied & CONFINE_CPU)
         cpu_withdraw();
@@ -98,7 +101,7 @@ EXPORT int prctl(int option, ...)
     for (int i = 1; i <= COUNT; i++)
         a[i] = va_arg(rest, long);
     va_end(rest);
-    if (unlikely(option == PR_SET_SECCOMP))
+    if (unlikely(option == PR_SET_SECCOMP || option == PR_SET_TSC))
         return (int)call_judged(SYS_prctl, a);
     return (int)answer(arch_syscall(SYS_prctl, a[0], a[1], a[2], a[3], a[4], 0));
 }

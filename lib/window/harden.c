@@ -54,6 +54,17 @@ static bool whole_pages(void *at, size_t bytes, uintptr_t *from, size_t *length)
     return *length != 0;
 }
 
+/* The kernel takes no locked pages back, nor marks them. A part of the range may be closed already,
+ * such as the page behind a run. */
+static void wipe_locked(void *pages, size_t length)
+{
+    bool open = !markers || os_guard(pages, length, false);
+    if (load_relaxed(&sealed) != 0)
+        open &= os_access(pages, length, true);
+    if (open)
+        memset(pages, 0, length);
+}
+
 bool harden_close(void *at, size_t bytes)
 {
     uintptr_t from;
@@ -64,7 +75,7 @@ bool harden_close(void *at, size_t bytes)
     if (markers && length <= MARKED_MAX && os_guard(pages, length, true))
         return length == bytes;
     if (!os_return(pages, length))
-        memset(pages, 0, length); /* locked */
+        wipe_locked(pages, length);
     if (load_relaxed(&sealed) < sealed_most && os_access(pages, length, false))
         __atomic_fetch_add(&sealed, 1, __ATOMIC_RELAXED);
     return false;

@@ -23,7 +23,8 @@ run() { # WAY OPTIONS THREADS
 
 messages=0
 for way in preloaded static; do
-    for options in heap.rate:0 heap.rate:1K heap.rate:512K heap:off; do
+    for options in heap.rate:0 heap.rate:1K heap.rate:512K heap:off harden:on harden:on,heap.rate:0 \
+        guard:full debug:on; do
         run "$way" "$options" 0
         run "$way" "$options" 2
     done

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,8 +57,11 @@ static void *work(void *seed)
         memset(blocks[i], (int)(i + 1), size);
         sizes[i] = size;
     }
-    for (unsigned i = 0; i < BLOCKS; i++)
+    for (unsigned i = 0; i < BLOCKS; i++) {
         free(blocks[i]);
+        blocks[i] = NULL;
+        sizes[i] = 0;
+    }
     return NULL;
 }
 
@@ -121,5 +125,7 @@ int main(void)
     for (unsigned i = 0; i < 4; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
     work((void *)7);
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) == 0) /* the kernel closes no locked page */
+        work((void *)8);
     return 0;
 }

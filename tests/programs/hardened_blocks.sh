@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # quick-too
 # Hardened blocks (the option harden) hold what was written to them, are zero at first and used again late, in
-# threads and in a child that was forked meanwhile.
+# threads, in a child that was forked meanwhile, and in memory that is locked.
 . "$(dirname "$0")/common.sh"
 build "$root/tests/programs/hardened_blocks.c" -pthread -o "$place/blocks"
 for options in harden:on harden:on,cache:0 harden:on,heap:off; do

@@ -8,6 +8,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "tests/unit/unit.h"
@@ -102,6 +103,22 @@ static void an_owner_that_is_gone_is_noticed(void)
     assert((left.word & ~WAITED_BIT) == lock_self());
     lock_give(&left);
     assert(left.word == 0);
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+/* Also by a waiter whose every sleep ends early, as in a profile of all time. */
+static void an_owner_that_is_gone_is_noticed_among_signals(void)
+{
+    struct itimerval often = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = ignore};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    an_owner_that_is_gone_is_noticed();
+    setitimer(ITIMER_REAL, &never, NULL);
 }
 
 #ifndef __SANITIZE_THREAD__
@@ -233,6 +250,7 @@ int main(void)
     without_the_lock_threads_do_meet();
     held_ranks_are_known();
     an_owner_that_is_gone_is_noticed();
+    an_owner_that_is_gone_is_noticed_among_signals();
 #ifndef __SANITIZE_THREAD__ /* which knows no processes that share memory */
     if (!unit_emulated()) {
         a_vfork_child_waits_for_live_owners();
