@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* The object that gperftools' own test programs ask for by a property: sizes, flags that change what
- * the allocator does, and realloc of blocks that are not the allocator's. */
+/* The object that gperftools' own test programs ask for by a property: sizes, flags that change
+ * what the allocator does, and realloc of blocks that are not the allocator's. */
 #include <malloc.h>
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * for several sizes, again and again. Each time there is nearly as much as the first time; and so
  * there is for each size, once every second block was freed, while the others are kept (the first
  * argument: how many percent): few blocks are samples then, or few are not, and both must be had of
- * what the other kind left. The block that was freed last can be had at once (the second argument: how often of ten times it may
- * not be). The blocks are linked through their first words. */
+ * what the other kind left. The block that was freed last can be had at once (the second argument:
+ * how often of ten times it may not be). The blocks are linked through their first words. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

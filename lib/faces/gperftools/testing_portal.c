@@ -3,8 +3,8 @@
  * See lib/faces/gperftools/testing_portal.h. The object is one of a C++ class: it begins with the
  * address of its table of virtual functions, in the order of gperftools' header.
  *
- * Two functions return the address of a flag that the program then writes to. Nobody is told of
- * that, so each call of MallocExtension looks at the flags first.
+ * Two functions return the address of a flag that the program then writes to, unseen. So the calls
+ * of MallocExtension look at the flags first.
  */
 #include "lib/faces/gperftools/testing_portal.h"
 
@@ -34,15 +34,6 @@ static struct {
     double rate, rate_applied;
 } flags;
 
-static void flags_show(void)
-{
-    if (load_acquire(&flags.shown))
-        return;
-    flags.sample = flags.sample_applied = control_active() ? control_rate() : 0;
-    flags.rate = flags.rate_applied = MallocExtension_GetMemoryReleaseRate();
-    store_release(&flags.shown, true);
-}
-
 void testing_portal_apply(void)
 {
     if (likely(!load_acquire(&flags.shown)))
@@ -56,6 +47,15 @@ void testing_portal_apply(void)
         flags.rate_applied = flags.rate;
         MallocExtension_SetMemoryReleaseRate(flags.rate);
     }
+}
+
+static void flags_show(void)
+{
+    if (load_acquire(&flags.shown))
+        return;
+    flags.sample = flags.sample_applied = control_active() ? control_rate() : 0;
+    flags.rate = flags.rate_applied = MallocExtension_GetMemoryReleaseRate();
+    store_release(&flags.shown, true);
 }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
