@@ -227,6 +227,8 @@ static bool about_messages(const char *entry)
     return false;
 }
 
+static void guard(void);
+
 /* These come first, since the others may have something to say. */
 void mimalloc_init(void)
 {
@@ -238,6 +240,20 @@ void mimalloc_init(void)
             if (upper((*entry)[0]) == 'M' && upper((*entry)[1]) == 'I' &&
                 about_messages(*entry) == (messages != 0))
                 read_entry(*entry);
+    guard();
+}
+
+/* Once, from what the variables say: blocks are guarded from the first one on, or not. */
+static void guard(void)
+{
+    long rate = mimalloc_option(MIMALLOC_guarded_sample_rate);
+    long least = mimalloc_option(MIMALLOC_guarded_min),
+         most = mimalloc_option(MIMALLOC_guarded_max);
+    if (rate <= 0)
+        return;
+    config.guard_tight |= mimalloc_option(MIMALLOC_guarded_precise) != 0;
+    guarding_ask_counted((uint64_t)rate, least < 0 ? 0 : (size_t)least, most < 0 ? 0 : (size_t)most,
+                         (uint64_t)mimalloc_option(MIMALLOC_guarded_sample_seed));
 }
 
 void mimalloc_print_options(mimalloc_output *out, void *arg)
