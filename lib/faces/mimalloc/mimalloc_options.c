@@ -118,6 +118,11 @@ static void set(unsigned option, long value)
         return;
     store_relaxed(&values[option], value);
     store_release(&is_set[option], true);
+    /* The later of two limits moves the other. */
+    if (option == MIMALLOC_guarded_min && mimalloc_option(MIMALLOC_guarded_max) < value)
+        set(MIMALLOC_guarded_max, value);
+    if (option == MIMALLOC_guarded_max && mimalloc_option(MIMALLOC_guarded_min) > value)
+        set(MIMALLOC_guarded_min, value);
     apply(option, value);
 }
 
@@ -180,9 +185,11 @@ static bool parse(const char *text, enum kind kind, long *value)
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, *text - '0', &number))
             number = LONG_MAX / 10;
-    if (text == start || (kind == SIZE ? negative || !scale(text, &number) : *text != '\0'))
+    if (negative)
+        number = kind == SIZE ? 0 : -number;
+    if (text == start || (kind == SIZE ? !scale(text, &number) : *text != '\0'))
         return false;
-    *value = negative ? -number : number;
+    *value = number;
     return true;
 }
 
