@@ -172,10 +172,10 @@ static const void *const methods[] = {
 
 bool testing_portal_get(const char *name, size_t *value)
 {
-    static struct portal portal = {methods};
+    static const struct portal portal = {methods};
     if (strcmp(name, "tcmalloc.impl.testing-portal") != 0)
         return false;
-    void *object = &portal;
+    const void *object = &portal;
     memcpy(value - 1, &object, sizeof object);
     *value = 1;
     return true;
