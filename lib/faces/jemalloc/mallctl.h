@@ -57,7 +57,7 @@ int serve_text(const struct request *request, const struct node *node);
 int serve_background_thread(const struct request *request, const struct node *node);
 int serve_background_max(const struct request *request, const struct node *node);
 int serve_background_sum(const struct request *request, const struct node *node);
-int serve_settable_size(const struct request *request, const struct node *node);
+int serve_thread_cache_max(const struct request *request, const struct node *node);
 int serve_nothing(const struct request *request, const struct node *node);
 int serve_option(const struct request *request, const struct node *node);
 int serve_source(const struct request *request, const struct node *node);

@@ -89,15 +89,6 @@ int serve_background_sum(const struct request *request, const struct node *node)
     return refused ? refused : request_give(request, &value, sizeof value);
 }
 
-int serve_settable_size(const struct request *request, const struct node *node)
-{
-    size_t value;
-    bool came;
-    int wrong = request_take(request, &value, sizeof value, &came);
-    value = node->number;
-    return wrong ? wrong : request_give(request, &value, sizeof value);
-}
-
 int serve_nothing(const struct request *request, const struct node *node)
 {
     (void)request;
