@@ -66,16 +66,16 @@ int serve_background_thread(const struct request *request, const struct node *no
 /* There is one thread at most; the number reads back. */
 int serve_background_max(const struct request *request, const struct node *node)
 {
-    static size_t most;
+    static size_t lower; /* than what the option says, by this */
     size_t value, allowed = (size_t)jemalloc_values[JEMALLOC_max_background_threads].number;
-    size_t before = load_relaxed(&most) == 0 ? allowed : load_relaxed(&most);
+    size_t before = allowed - load_relaxed(&lower);
     bool came;
     (void)node;
     int wrong = request_take(request, &value, sizeof value, &came);
-    if (wrong || (came && (value == 0 || value > allowed)))
+    if (wrong || (came && value > allowed))
         return wrong ? wrong : EINVAL;
     if (came)
-        store_relaxed(&most, value);
+        store_relaxed(&lower, allowed - value);
     return request_give(request, &before, sizeof before);
 }
 
