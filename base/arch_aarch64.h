@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 /* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
 enum { ARCH_FP = 29, ARCH_RETURN = 30, ARCH_SP = 31, ARCH_REGISTERS = 32 };
@@ -178,6 +179,16 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
                      : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
                      : "memory", "cc");
     return x0;
+}
+
+/* There is no such system call: dup3 refuses two descriptors that are one. */
+static inline long arch_dup2(int from, int to)
+{
+    enum { GET_FLAGS = 1 };
+    if (from != to)
+        return arch_syscall(SYS_dup3, from, to, 0, 0, 0, 0);
+    long got = arch_syscall(SYS_fcntl, from, GET_FLAGS, 0, 0, 0, 0);
+    return got < 0 ? got : to;
 }
 
 static inline void arch_pause(void)

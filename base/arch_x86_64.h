@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 
 /* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
 enum { ARCH_FP = 6, ARCH_SP = 7, ARCH_RETURN = 16, ARCH_REGISTERS = 17 };
@@ -169,6 +170,12 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return result;
+}
+
+/* As the system call that programs have for it: a filter may know no other. */
+static inline long arch_dup2(int from, int to)
+{
+    return arch_syscall(SYS_dup2, from, to, 0, 0, 0, 0);
 }
 
 static inline void arch_pause(void)

@@ -9,19 +9,36 @@
 
 enum { STANDARD_OUTPUT = 1, STANDARD_ERROR = 2 };
 
+/* What standard error was when the program made it so. */
+struct target {
+    struct os_file_id id; /* all 0: closed */
+    int access;
+};
+
 static bool known;
-static struct os_file_id first; /* standard error at the start; all 0: closed */
-static int first_access;
+static struct target first, latest; /* at the start; by the last dup2 */
 
 static int access_of(int fd);
 static bool is_open(struct os_file_id id);
+static struct target target_now(void);
+static bool is_target(int fd, const struct target *target);
 static bool may_write(void);
 
 void message_init(void)
 {
-    first = os_file_id(STANDARD_ERROR);
-    first_access = access_of(STANDARD_ERROR);
+    first = target_now();
     known = true;
+}
+
+void message_redirected(void)
+{
+    if (!confined(CONFINE_MESSAGES))
+        latest = target_now();
+}
+
+static struct target target_now(void)
+{
+    return (struct target){os_file_id(STANDARD_ERROR), access_of(STANDARD_ERROR)};
 }
 
 void message_write(const char *text, size_t length)
@@ -57,9 +74,14 @@ void message_list(const char *format, va_list list)
 
 bool message_is_first(int fd)
 {
-    /* The kernel reuses the numbers of files: the access mode still tells a database, open for
-     * reading and writing, from a log. */
-    return known && is_open(first) && os_file_is(fd, first) && access_of(fd) == first_access;
+    return known && is_target(fd, &first);
+}
+
+/* The kernel reuses the numbers of files: the access mode still tells a database, open for reading
+ * and writing, from a log. */
+static bool is_target(int fd, const struct target *target)
+{
+    return is_open(target->id) && os_file_is(fd, target->id) && access_of(fd) == target->access;
 }
 
 /* O_RDONLY, O_WRONLY or O_RDWR, which stays the same while a file is open. */
@@ -75,19 +97,19 @@ static bool is_open(struct os_file_id id)
 }
 
 /*
- * Standard error is the same file as at the start; or the program has replaced it by a terminal, a
- * pipe (to a process that collects the errors of a forked child), the file of standard output, or a
- * log that is only appended to and that child programs inherit. Anything else is treated as a file
- * or connection of the program's own.
+ * Standard error is the same file as at the start, or as the program made it with dup2; or the
+ * program has replaced it by a terminal, a pipe (to a process that collects the errors of a forked
+ * child), the file of standard output, or a log that is only appended to and that child programs
+ * inherit. Anything else is treated as a file or connection of the program's own.
  */
 static bool may_write(void)
 {
     if (confined(CONFINE_MESSAGES))
         return false;
-    if (!known || message_is_first(STANDARD_ERROR))
+    if (!known || message_is_first(STANDARD_ERROR) || is_target(STANDARD_ERROR, &latest))
         return true;
     struct os_file_id now = os_file_id(STANDARD_ERROR);
-    if (!is_open(first) || !is_open(now))
+    if (!is_open(first.id) || !is_open(now))
         return false;
     if (os_file_is(STANDARD_OUTPUT, now) || os_is_terminal(STANDARD_ERROR) ||
         os_is_pipe(STANDARD_ERROR))

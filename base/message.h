@@ -20,6 +20,8 @@
 /* Remembers what standard error is: called once, before the program's own code runs. Without this
  * call every message is written. */
 void message_init(void);
+/* The program has made another file its standard error: that one will do, too. */
+void message_redirected(void);
 void message_write(const char *text, size_t length);
 /* Writes the text and starts anew, as print_flush does. */
 void message_flush(struct print *print);

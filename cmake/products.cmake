@@ -31,9 +31,9 @@ if(MEMOIR_ORDERS_FUNCTIONS)
 endif()
 target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-# deepbind.c wraps dlopen, disposition.c sigaction, sandbox.c prctl, privilege.c setuid, advice.c madvise, sleep.c poll and thread_start.c pthread_create, which a static program must get
+# deepbind.c wraps dlopen, disposition.c sigaction, sandbox.c prctl, privilege.c setuid, advice.c madvise, redirect.c dup2, sleep.c poll and thread_start.c pthread_create, which a static program must get
 # from its own libc; profiler.c stands before libprofiler, whose archive has the same names.
-set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|process/sandbox|process/privilege|process/advice|process/sleep|api/thread_start|gperftools/profiler>")
+set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|process/sandbox|process/privilege|process/advice|process/redirect|process/sleep|api/thread_start|gperftools/profiler>")
 
 # The archive: one relocatable object in which only the exported names are left global, so that
 # our short internal names (span_new, lock) can not meet a program's; and a second one with the

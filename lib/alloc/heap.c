@@ -230,6 +230,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     store_relaxed(&heap->tid, lock_self());
     heap->now = &heap_now;
     heap->cache_off = false;
+    heap->cache_max = 0;
     heap->looked_ms = heap->came_ms = heap->part_ms = (uint32_t)os_now_ms();
     heap->part = 1;
     store_release(&heap->alive, true);

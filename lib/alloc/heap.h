@@ -97,6 +97,7 @@ struct heap {
     bool cache_off; /* for jemalloc's readers: the program switched the thread's cache off */
     bool inherited; /* of a thread of the parent's, maybe of the one that forked (heap_claim) */
     uint32_t tid;
+    uint32_t cache_max;         /* for the same: the largest size that it caches; 0: the option's */
     uint64_t stocked[2];        /* a bit for each mark that has a stock */
     uint16_t noted[MARK_COUNT]; /* blocks in the bin at its last slow visit, */
     int64_t unshared;           /* and bytes of them that the sum of all heaps does not have yet */

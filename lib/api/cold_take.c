@@ -194,12 +194,16 @@ void cold_unrecorded(void *block, unsigned class, size_t size)
     store_relaxed(live_at(block), live_sign_watched(block));
 }
 
-/* There is no memory for the bin of the thread, but other lists may have a free block. */
+/* There is no memory for the bin of the thread, but other lists may have a free block. What the
+ * thread keeps for samples and what waits with `harden` goes there first: malloc takes neither. */
 static void *take_left(size_t size, size_t align)
 {
+    struct heap *heap = cold_heap(false);
     size_t room = sizes_room(size + harden_tail, align);
     if (guard_debug || room > BLOCK_MAX)
         return NULL;
+    if (heap != NULL)
+        heap_flush(heap);
     unsigned class = class_of(room);
     void *block = central_take_left(class);
     if (block == NULL)
@@ -213,6 +217,13 @@ static void *take_left(size_t size, size_t align)
     return block;
 }
 
+/* What is kept of freed blocks goes. The debug allocator's first: they become such cells. */
+static bool kept_yield(size_t size, const struct caller *caller)
+{
+    bool debugged = debugging_yield(caller), cells = cells_yield(size), large = large_yield();
+    return debugged || cells || large;
+}
+
 /* From an owner, or from the heap if that is NULL. Inlined: every sample comes this way. */
 INLINE void *take_from(struct owner *owner, size_t size, size_t align, const struct origin *origin,
                        bool *zero)
@@ -223,8 +234,7 @@ INLINE void *take_from(struct owner *owner, size_t size, size_t align, const str
             return lock_held != 0 ? emergency_take(size, align) : NULL;
         block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)
                                         : take_inside(size, align, origin, zero);
-        if (unlikely(block == NULL) &&
-            (cells_yield(size) | large_yield() | debugging_yield(origin->caller)))
+        if (unlikely(block == NULL) && kept_yield(size, origin->caller))
             block = owner != NULL ? cold_owned_inside(owner, size, align, origin, zero)
                                   : take_inside(size, align, origin, zero);
         if (unlikely(block == NULL) && owner == NULL) {

@@ -83,7 +83,7 @@ static char *take_class(size_t size, size_t align, unsigned class, const struct 
     }
     if (place.start == NULL)
         place.start = central_take_one(cold_pool(NULL), mark_make(class, young.colour));
-    if (place.start == NULL)
+    if (unlikely(place.start == NULL) && (place.start = central_take_left(class)) == NULL)
         return NULL;
     struct cell_event born = guarding_event(origin->caller);
     char *p = debug_begin(place, size, align, origin->caller->family, &born);
@@ -92,6 +92,8 @@ static char *take_class(size_t size, size_t align, unsigned class, const struct 
     counts_direct(class, 1, 0);
     if (recorded)
         cold_record(place.start, class, size, origin, cold_rate(NULL));
+    else if (unlikely(span_of(place.start)->kinds & KIND_RECORDED))
+        cold_unrecorded(place.start, class, size); /* what samples have left */
     else
         store_relaxed(live_at(place.start), live_sign(place.start));
     trace(origin, size, p, &born);

@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/debugging.h"
+#include "lib/api/hooks.h"
 #include "lib/api/mismatch.h"
 #include "lib/api/young.h"
 #include "lib/guard/guard.h"
@@ -33,6 +34,14 @@ void guarding_ask(uint64_t spans_every, uint64_t large_every)
     guard_large_every = large_every;
 }
 
+void guarding_ask_counted(uint64_t every, size_t least, size_t most, uint64_t seed)
+{
+    seed = seed != 0 ? seed : os_now_ms() ^ (uint64_t)os_pid() << 7;
+    guard_counted = (struct guard_counted){every, every == 0 ? 0 : seed % every, least, most};
+    hooks_fill |= every != 0;
+    hooks_any |= every != 0;
+}
+
 void *guarding_take(size_t size, size_t align, const struct origin *origin)
 {
     unsigned class;
@@ -45,7 +54,7 @@ void *guarding_take(size_t size, size_t align, const struct origin *origin)
 void *guarding_take_spaced(size_t size, size_t align, const struct origin *origin)
 {
     bool large = sizes_room(size, align) > BLOCK_MAX;
-    if (align > os_page_size() || !guard_is_due(large, central_spans_made()))
+    if (align > os_page_size() || !guard_is_due(size, large, central_spans_made()))
         return NULL;
     return guarding_take(size, align, origin);
 }

@@ -18,6 +18,9 @@ struct origin; /* lib/api/cold_inside.h */
 /* Before the start: one block is guarded for so many new spans of blocks, and one in so many large
  * ones; 0: none (jemalloc's san_guard_small and san_guard_large). */
 void guarding_ask(uint64_t spans_every, uint64_t large_every);
+/* Before the start: one in `every` blocks of these sizes is guarded, from number `seed` on; 0: from
+ * any (mimalloc's guarded_sample_rate and its relatives). All calls take the slow path then. */
+void guarding_ask_counted(uint64_t every, size_t least, size_t most, uint64_t seed);
 /* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. */
 void *guarding_take(size_t size, size_t align, const struct origin *origin);
 /* The same with `guard_spaced`, if this block is one of those that are guarded. */

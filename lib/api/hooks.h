@@ -28,7 +28,7 @@ struct hooks {
 };
 extern HIDDEN struct hooks hooks_set;
 extern HIDDEN bool hooks_any;
-extern HIDDEN bool hooks_fill; /* blocks are filled (filling.h): as if there were hooks */
+extern HIDDEN bool hooks_fill; /* filled (filling.h) or counted (guarding.h): as with hooks */
 
 /* From outside of the allocator: */
 void hooks_call_new(const void *block, size_t size);

@@ -239,6 +239,11 @@ struct samples_sums samples_sums(void)
                                  load_relaxed(&sums.lost), load_relaxed(&sums.stackless)};
 }
 
+const uint64_t *samples_count(void)
+{
+    return &sums.samples;
+}
+
 /* Up to the first row that is not filled in yet. */
 static struct row *row_at(uint32_t id)
 {

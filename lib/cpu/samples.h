@@ -45,6 +45,8 @@ struct samples_sums {
     uint64_t samples, ns, lost, stackless;
 };
 struct samples_sums samples_sums(void);
+/* Where the first of them is counted. */
+const uint64_t *samples_count(void);
 /* Expirations that no handler could count. */
 void samples_lost(uint64_t weight);
 /* All, or one thread, into the recorder file (lib/watch/mirror.h). */

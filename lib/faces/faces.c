@@ -9,6 +9,7 @@
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/heap_checker.h"
 #include "lib/faces/gperftools/mmap_calls.h"
+#include "lib/faces/jemalloc/background.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/lsan/lsan.h"
 #include "lib/faces/mimalloc/mimalloc.h"
@@ -36,6 +37,7 @@ __attribute__((constructor)) static void before_main(void)
     environment_show();
     notice_start();
     mimalloc_before_main();
+    background_before_main();
     gperftools_before_main();
     lsan_before_main();
     cpuprofile_before_main();

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Whether gperftools' debug allocator is among them. */
+/* Whether gperftools' debug allocator is among them, or its own library is behind ours. */
 bool names_have_debug(void);
 
 #endif

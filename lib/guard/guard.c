@@ -16,6 +16,7 @@ enum { SAMPLED_BYTES = 64 << 20 }; /* pages of live blocks, and addresses of fre
 
 bool guard_all, guard_sampled, guard_debug, guard_fences, guard_calls, guard_spaced;
 uint64_t guard_spans_every, guard_large_every;
+struct guard_counted guard_counted;
 
 static size_t least(size_t one, size_t other);
 static void stacks_allow(void);
@@ -30,7 +31,7 @@ void guard_init(bool scanned)
     guard_calls = guard_debug || all;
     if (guard_calls)
         stacks_allow();
-    bool spaced = (guard_spans_every | guard_large_every) != 0 && !scanned;
+    bool spaced = (guard_spans_every | guard_large_every | guard_counted.every) != 0 && !scanned;
     if (config.guard == CONFIG_GUARD_OFF && !fences && !spaced)
         return;
     bool many = all || fences || spaced;
@@ -74,9 +75,13 @@ bool guard_picks(void)
 }
 
 /* No thread counts for itself: the odds of all are the same. */
-bool guard_is_due(bool large, uint64_t spans)
+bool guard_is_due(size_t size, bool large, uint64_t spans)
 {
-    static uint64_t taken, seen;
+    static uint64_t taken, seen, counted;
+    if (guard_counted.every != 0 && size >= guard_counted.least && size <= guard_counted.most &&
+        __atomic_fetch_add(&counted, 1, __ATOMIC_RELAXED) % guard_counted.every ==
+            guard_counted.first)
+        return true;
     if (large)
         return guard_large_every != 0 &&
                (__atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) + 1) % guard_large_every == 0;

@@ -24,9 +24,16 @@ extern HIDDEN bool guard_calls;
 /* One block is guarded for so many new spans of blocks, and one in so many large blocks; 0: none.
  * Set before the start. */
 extern HIDDEN uint64_t guard_spans_every, guard_large_every;
+/* One block in so many of the sizes from `least` to `most`, from the one with number `first` on.
+ * Set before the start; all calls must come to cold code then. */
+struct guard_counted {
+    uint64_t every, first;
+    size_t least, most;
+};
+extern HIDDEN struct guard_counted guard_counted;
 extern HIDDEN bool guard_spaced; /* one of them is in force */
 /* Whether the next block is to be guarded; `spans`: how many were made until now. */
-bool guard_is_due(bool large, uint64_t spans);
+bool guard_is_due(size_t size, bool large, uint64_t spans);
 /* With `guard_sampled`: whether the next sample is to be guarded. */
 bool guard_picks(void);
 

@@ -9,6 +9,7 @@
 #pragma weak mallctl
 #pragma weak mallctlnametomib
 #pragma weak mallctlbymib
+#pragma weak nallocx
 
 /* By the size of their values. */
 static const char of_1[] =
@@ -150,6 +151,26 @@ static void what_is_written_is_read(void)
     CHECK_EQ(size_get("arena.4000.oversize_threshold", &before), EFAULT);
 }
 
+static void cache_sizes_are_read(void)
+{
+    size_t now = 0;
+    CHECK_EQ(size_get("thread.tcache.max", &now), 0);
+    CHECK_EQ(now, 32768);
+    CHECK_EQ(size_set("thread.tcache.max", 1000), 0);
+    CHECK_EQ(size_get("thread.tcache.max", &now), 0);
+    CHECK_EQ(now, nallocx(1000, 0));
+    CHECK_EQ(size_set("thread.tcache.max", (size_t)1 << 40), 0);
+    CHECK_EQ(size_get("thread.tcache.max", &now), 0);
+    CHECK_EQ(now, 8 << 20);
+    CHECK_EQ(size_set("max_background_threads", 2), 0);
+    CHECK_EQ(size_get("max_background_threads", &now), 0);
+    CHECK_EQ(now, 2);
+    CHECK_EQ(size_set("max_background_threads", 5), EINVAL);
+    CHECK_EQ(size_set("max_background_threads", 0), 0);
+    CHECK_EQ(size_get("max_background_threads", &now), 0);
+    CHECK_EQ(now, 0);
+}
+
 static void free_runs_have_lengths(void)
 {
     size_t bytes, runs, dirty = 0, retained = 0;
@@ -180,6 +201,7 @@ int main(void)
     all_are_read_only(of_4, 4);
     all_are_read_only(of_8, 8);
     what_is_written_is_read();
+    cache_sizes_are_read();
     free_runs_have_lengths();
     return check_result();
 }

@@ -3,8 +3,8 @@
  * for several sizes, again and again. Each time there is nearly as much as the first time; and so
  * there is for each size, once every second block was freed, while the others are kept (the first
  * argument: how many percent): few blocks are samples then, or few are not, and both must be had of
- * what the other kind left. The blocks are
- * linked through their first words. */
+ * what the other kind left. The block that was freed last can be had at once. The blocks are linked
+ * through their first words. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@ static const size_t sizes[] = {200000, 5000, 600, 1 << 20, 30000};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 static const size_t halves[] = {20000, 30000, 9000, 20000, 30000, 9000};
 enum { HALVES = sizeof halves / sizeof halves[0] };
+static const size_t lasts[] = {24, 100, 520, 1008, 2000, 5000, 9000, 20008, 30000, 40000, 300000};
+enum { LASTS = sizeof lasts / sizeof lasts[0] };
 
 /* How many there are. */
 static long take(size_t size, void ***last)
@@ -98,10 +100,35 @@ static int take_half(size_t size, long percent_min)
     return 1;
 }
 
+/* What a new_handler does: it frees a block, and the call that found no memory is made again. */
+static int take_the_last_again(size_t size)
+{
+    void **last = NULL;
+    int failures = 0;
+    take(size, &last);
+    for (int i = 0; i < 10 && last != NULL; i++) {
+        void **block = last;
+        last = *block;
+        free(block);
+        if ((block = malloc(size)) == NULL) {
+            failures++;
+            continue;
+        }
+        *block = last;
+        last = block;
+    }
+    give(&last, 1);
+    if (failures > 0)
+        printf("size %zu: %d of 10 blocks were freed and could not be had again\n", size, failures);
+    return failures > 0;
+}
+
 int main(int argc, char **argv)
 {
     long first[SIZES];
     int failures = 0;
+    for (unsigned i = 0; i < LASTS; i++)
+        failures += take_the_last_again(lasts[i]);
     for (unsigned i = 0; i < HALVES; i++)
         failures += take_half(halves[i], argc > 1 ? atol(argv[1]) : 0);
     failures += take_resized_again();

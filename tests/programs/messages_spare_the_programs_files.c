@@ -3,6 +3,7 @@
  * helper: makes descriptor 2 something else, as the first word says, with the file that the second
  * word names; then provokes a message of the library, as the third word says.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -66,6 +67,17 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "daemon") == 0) { /* one log for both */
         fd = open(path, O_WRONLY | O_CREAT, 0600);
         check(fd > 2 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2 && close(fd) == 0);
+        fd = 2;
+    } else if (strcmp(how, "captured") == 0) { /* as test frameworks collect a child's last words */
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        check(fd > 2 && dup2(fd, 2) == 2 && close(fd) == 0);
+        fd = 2;
+    } else if (strcmp(how, "captured3") == 0) { /* what is no longer standard error is left alone */
+        fd = open(path, O_RDWR | O_CREAT, 0600);
+        int other = open("/dev/null", O_RDWR);
+        check(fd > 2 && dup3(other, 2, O_CLOEXEC) == 2 && close(other) == 0);
+        close(2);
+        check(fcntl(fd, F_DUPFD, 2) == 2 && close(fd) == 0);
         fd = 2;
     } else if (strcmp(how, "same") == 0) {
         fd = 2;

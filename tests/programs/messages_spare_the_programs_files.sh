@@ -24,12 +24,12 @@ run() { # HOW WHAT: what arrived is in `file`
 }
 
 for what in dump abort; do
-    for how in data output journal first socket; do
+    for how in data output journal first socket captured3; do
         run $how $what
         [ "$what" = abort ] && [ "$how" = socket ] && continue
         [ -e file ] && [ ! -s file ] || fail "$how $what: the program's file has: $(cat file)"
     done
-    for how in log daemon; do
+    for how in log daemon captured; do
         run $how $what
         grep -q '^memoir: ' file || fail "$how $what: the message did not reach the log"
     done

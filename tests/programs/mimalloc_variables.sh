@@ -80,4 +80,36 @@ if [ -e "$compat/libmimalloc.so.3" ]; then
     run MIMALLOC_VERBOSE=1
     has "^mimalloc: option 'purge_delay': 10 $"
 fi
+# Guarded blocks: an access beyond one in so many, of the sizes in question, is reported.
+build -x c - -o over <<'END'
+#include <stdlib.h>
+int main(int count, char **words)
+{
+    size_t size = strtoul(words[1], NULL, 10);
+    for (long i = strtol(words[2], NULL, 10); i > 0; i--) {
+        char *volatile block = malloc(size);
+        block[size] = 1;
+        free(block);
+    }
+    return 0;
+}
+END
+# found SIZE COUNT VARIABLES...: a report; left: none
+guarded() { size=$1 count=$2 && shift 2 && (ulimit -c 0 && env "$@" LD_PRELOAD="$lib" ./over $size $count >/dev/null 2>err); }
+found() {
+    ! guarded "$@" || fail "no report: $*"
+    has "^memoir: guard: overflow: .* a block of $1 bytes"
+}
+left() { guarded "$@" || fail "$*: $(cat err)"; }
+rate=MIMALLOC_GUARDED_SAMPLE_RATE
+found 64 1000 $rate=1000
+found 64 101 $rate=1000 MIMALLOC_GUARDED_SAMPLE_SEED=1100
+left 64 50 $rate=1000 MIMALLOC_GUARDED_SAMPLE_SEED=1100
+left 64 3000 $rate=1000 MIMALLOC_GUARDED_MIN=65
+left 64 3000 $rate=1000 MIMALLOC_GUARDED_MAX=63
+left 64 3000 MIMALLOC_GUARDED_MIN=1
+found 100000 10 $rate=10
+found 61 1 $rate=1 MIMALLOC_GUARDED_PRECISE=1
+run $rate=3 MIMALLOC_VERBOSE=1
+! grep -q 'no effect\|not served' err || fail "it is said to be without effect: $(cat err)"
 finish

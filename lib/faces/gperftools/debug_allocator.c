@@ -22,6 +22,11 @@ EXPORT int32_t flag_queue = 10 << 20;
 
 static void trace_init(void);
 
+int32_t *debug_allocator_queue_flag(void)
+{
+    return &flag_queue;
+}
+
 void debug_allocator_init(void)
 {
     if (names_have_debug()) {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* At the start: the option debug and its relatives from the name and the variables. */
 void debug_allocator_init(void);
@@ -16,5 +17,7 @@ enum { DEBUG_HISTOGRAM_SIZE = 64 };
 bool debug_allocator_histogram(int *blocks, size_t *total, int histogram[DEBUG_HISTOGRAM_SIZE]);
 /* The bytes in the queue of freed blocks. */
 size_t debug_allocator_queue_bytes(void);
+/* Their limit, which programs may change. */
+int32_t *debug_allocator_queue_flag(void);
 
 #endif

@@ -15,6 +15,7 @@
 #include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/malloc_extension.h"
+#include "lib/faces/gperftools/testing_portal.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
 
 /* What tcmalloc allows the caches of all threads unless told otherwise. */
@@ -69,8 +70,11 @@ EXPORT int MallocExtension_GetNumericProperty(const char *name, size_t *value)
 {
     struct properties values = {0};
     const size_t *found = property_find(name, &values);
-    if (found == NULL || !init_done())
+    if (!init_done())
         return 0;
+    if (found == NULL)
+        return testing_portal_get(name, value);
+    testing_portal_apply();
     int64_t rate = control_active() ? control_rate() : 0;
     if (found < &values.zero)
         properties_count(&values);
@@ -165,6 +169,7 @@ EXPORT int MallocExtension_MallocMemoryStats(int *blocks, size_t *total,
 
 EXPORT void MallocExtension_MarkThreadIdle(void)
 {
+    testing_portal_apply();
     cold_flush();
 }
 
@@ -182,6 +187,7 @@ static size_t ahead;
 
 EXPORT void MallocExtension_ReleaseToSystem(size_t bytes)
 {
+    testing_portal_apply();
     size_t before = load_relaxed(&ahead);
     size_t wanted = bytes > before ? bytes - before : 0;
     size_t got = wanted > 0 ? cold_release(wanted) : 0;
@@ -191,6 +197,7 @@ EXPORT void MallocExtension_ReleaseToSystem(size_t bytes)
 
 EXPORT void MallocExtension_ReleaseFreeMemory(void)
 {
+    testing_portal_apply();
     cold_trim();
     store_relaxed(&ahead, 0);
 }

@@ -30,6 +30,10 @@ static hook *set(hook **places, hook *now);
 static int watched(int added);
 static void *theirs(const char *name);
 
+/* gperftools' own libtcmalloc_minimal is in the process. It walks no stacks, and programs that have
+ * it may rely on that. Asked before the first hook is set: the question allocates. */
+static bool has_minimal;
+
 #define NAMED(verb, name) "MallocHook_" #verb #name "Hook"
 
 /* The same for hooks of both kinds. */
@@ -104,10 +108,19 @@ static int watched(int added)
     return added;
 }
 
+static void look_for_minimal(void)
+{
+    static bool looked;
+    if (__atomic_exchange_n(&looked, true, __ATOMIC_RELAXED))
+        return;
+    has_minimal = theirs("tc_version") != NULL && theirs("IsHeapProfilerRunning") == NULL;
+}
+
 /* Puts a hook into a free place of the first `most`. Like gperftools: 1, or 0 if there is none. */
 static int add(hook **places, unsigned most, hook *added)
 {
     bool done = false;
+    look_for_minimal();
     for (unsigned i = 0; added != NULL && i < most && !done; i++) {
         hook *free_place = NULL;
         done = __atomic_compare_exchange_n(&places[i], &free_place, added, false, __ATOMIC_ACQ_REL,
@@ -132,6 +145,7 @@ static int take_out(hook **places, hook *removed, const char *name)
 
 static hook *set(hook **places, hook *now)
 {
+    look_for_minimal();
     hook *before = __atomic_exchange_n(&places[SET_AT], now, __ATOMIC_ACQ_REL);
     cold_hooks_changed();
     return before;
@@ -170,8 +184,9 @@ EXPORT int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip
 {
     static const struct own_stack nothing;
     struct caller caller = CALLER_HERE;
-    struct walk *walk =
-        max_depth > 0 && skip_count >= 0 ? walks_take(WALKS_NOBODY, &nothing) : NULL;
+    struct walk *walk = max_depth > 0 && skip_count >= 0 && !has_minimal
+                            ? walks_take(WALKS_NOBODY, &nothing)
+                            : NULL;
     if (walk == NULL)
         return 0;
     unwind(walk, &caller, WALK_MAX);

@@ -126,6 +126,12 @@ EXPORT void ProfilerGetCurrentState(struct ProfilerState *state)
     state->start_time = (time_t)now.start_s;
     state->samples_gathered = (int)now.samples;
     memcpy(state->profile_name, now.name, sizeof state->profile_name);
+    /* gperftools' own test takes the number of samples, whose address stands behind the name, for a
+     * clock. An int there: the low half. */
+    const uint64_t *ticks = samples_count();
+    size_t end = strnlen(state->profile_name, sizeof state->profile_name) + 1;
+    if (end + sizeof ticks <= sizeof state->profile_name)
+        memcpy(state->profile_name + end, &ticks, sizeof ticks);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------ */

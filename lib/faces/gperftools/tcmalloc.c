@@ -9,6 +9,7 @@
 #include "base/print.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
+#include "lib/process/process.h"
 
 struct nothrow;
 void *_Znwm(size_t size);
@@ -77,6 +78,7 @@ JUMP(void, tc_deletearray_sized_aligned, (void *p, size_t size, size_t align), f
 
 void tc_malloc_stats(void);
 const char *tc_version(int *major, int *minor, const char **patch);
+typedef const char *version_call(int *major, int *minor, const char **patch);
 
 EXPORT void tc_malloc_stats(void)
 {
@@ -90,9 +92,13 @@ EXPORT void tc_malloc_stats(void)
     print_flush(&out, STANDARD_ERROR); /* an answer, not a message: see base/message.h */
 }
 
-/* The release whose behaviour is followed here. */
+/* The release whose behaviour is followed here, or that of gperftools' own library behind ours: the
+ * program was built with its header. */
 EXPORT const char *tc_version(int *major, int *minor, const char **patch)
 {
+    version_call *theirs = os_static() ? NULL : (version_call *)next_find("tc_version");
+    if (theirs != NULL)
+        return theirs(major, minor, patch);
     if (major != NULL)
         *major = 2;
     if (minor != NULL)

@@ -119,8 +119,21 @@ static void apply_slab_sizes(const char *at)
     }
 }
 
+/* What jemalloc's start makes of numbers that are right and can't be had. */
+static void apply_limits(void)
+{
+    enum { COUNT_MAX = 4094, THREADS_FIRST = 4, LARGE_MIN = 16 << 10 };
+    if (jemalloc_values[JEMALLOC_narenas].number > COUNT_MAX)
+        jemalloc_write("<jemalloc>: Reducing narenas to limit (4094)\n");
+    if (jemalloc_values[JEMALLOC_max_background_threads].number > COUNT_MAX + 1)
+        set(JEMALLOC_max_background_threads, THREADS_FIRST);
+    if (jemalloc_values[JEMALLOC_oversize_threshold].number < LARGE_MIN)
+        set(JEMALLOC_oversize_threshold, 0);
+}
+
 static void apply_settings(void)
 {
+    apply_limits();
     const struct jemalloc_value *decay = &jemalloc_values[JEMALLOC_dirty_decay_ms];
     const struct jemalloc_value *thp = &jemalloc_values[JEMALLOC_thp];
     if (jemalloc_values[JEMALLOC_prof_bt_max].given)

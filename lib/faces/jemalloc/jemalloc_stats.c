@@ -14,6 +14,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/control/control.h"
+#include "lib/faces/jemalloc/background.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
@@ -261,6 +262,7 @@ static void settings_table(struct report *report)
 
 static void totals_json(struct report *report, const struct figures *figures)
 {
+    struct background_sums sums = background_sums();
     open(report, "stats");
     number(report, "", "allocated", figures->allocated);
     number(report, "", "active", figures->active);
@@ -271,15 +273,16 @@ static void totals_json(struct report *report, const struct figures *figures)
     number(report, "", "retained", figures->retained);
     number(report, "", "zero_reallocs", load_relaxed(&libc_zero_reallocs));
     open(report, "background_thread");
-    number(report, "", "num_threads", 0);
-    number(report, "", "num_runs", 0);
-    number(report, "", "run_interval", 0);
+    number(report, "", "num_threads", sums.threads);
+    number(report, "", "num_runs", sums.runs);
+    number(report, "", "run_interval", sums.interval_ns);
     close(report);
     close(report);
 }
 
 static void totals_table(struct report *report, const struct figures *figures)
 {
+    struct background_sums sums = background_sums();
     print_format(next(report),
                  "Allocated: %zu, active: %zu, metadata: %zu (n_thp 0, edata 0, rtree 0), "
                  "resident: %zu, mapped: %zu, retained: %zu\n",
@@ -287,8 +290,8 @@ static void totals_table(struct report *report, const struct figures *figures)
                  figures->mapped, figures->retained);
     print_format(next(report),
                  "Count of realloc(non-null-ptr, 0) calls: %lu\n"
-                 "Background threads: 0, num_runs: 0, run_interval: 0 ns\n",
-                 load_relaxed(&libc_zero_reallocs));
+                 "Background threads: %lu, num_runs: %lu, run_interval: %lu ns\n",
+                 load_relaxed(&libc_zero_reallocs), sums.threads, sums.runs, sums.interval_ns);
 }
 
 static void cell(struct print *out, uint64_t value, size_t width)

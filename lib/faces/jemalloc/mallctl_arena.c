@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/os.h"
 #include "lib/api/api.h"
+#include "lib/faces/jemalloc/jemalloc_alloc.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/mallctl.h"
@@ -329,6 +330,27 @@ int serve_thread_cache(const struct request *request, const struct node *node)
         heap_self->cache_off = !value;
         if (!value)
             cold_flush();
+    }
+    return request_give(request, &before, sizeof before);
+}
+
+/* The same: a size of a class, 8 MiB at most, as in jemalloc. */
+int serve_thread_cache_max(const struct request *request, const struct node *node)
+{
+    enum { LIMIT = 8 << 20 };
+    (void)node;
+    size_t value, before = (size_t)jemalloc_values[JEMALLOC_tcache_max].number;
+    bool came;
+    int wrong = request_take(request, &value, sizeof value, &came);
+    if (wrong)
+        return wrong;
+    bool has = heap_self != NULL || (came && cold_grow_up());
+    if (has && heap_self->cache_max != 0)
+        before = heap_self->cache_max;
+    if (came && has) {
+        value = value > LIMIT ? LIMIT : value == 0 ? 1 : value;
+        heap_self->cache_max = (uint32_t)nallocx(value, 0);
+        cold_flush();
     }
     return request_give(request, &before, sizeof before);
 }

@@ -17,8 +17,7 @@
 static const uint8_t global_ranks[] = {
     [3] = LOCK_SITES, [4] = LOCK_THREADS, [5] = LOCK_DUMP, [6] = LOCK_RECENT};
 enum { ARENA_LARGE = 0 };
-static const uint8_t arena_ranks[] = {
-    [2] = LOCK_PAGES, [4] = LOCK_ARENA, [9] = LOCK_REGISTRY};
+static const uint8_t arena_ranks[] = {[2] = LOCK_PAGES, [4] = LOCK_ARENA, [9] = LOCK_REGISTRY};
 
 static void count_rank(unsigned rank, struct lock_counts *sum);
 static void count_arena(size_t number, size_t word, struct lock_counts *sum);

@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/faces/jemalloc/background.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/mallctl.h"
 
@@ -50,21 +51,42 @@ int serve_text(const struct request *request, const struct node *node)
 }
 
 /* Can be set, without effect. */
-int serve_settable_bool(const struct request *request, const struct node *node)
+int serve_background_thread(const struct request *request, const struct node *node)
 {
-    bool value, came;
+    bool value, came, before = background_runs();
+    (void)node;
     int wrong = request_take(request, &value, sizeof value, &came);
-    value = node->number != 0;
-    return wrong ? wrong : request_give(request, &value, sizeof value);
+    if (wrong)
+        return wrong;
+    if (came && value != before && !background_set(value))
+        return EFAULT;
+    return request_give(request, &before, sizeof before);
 }
 
-int serve_settable_size(const struct request *request, const struct node *node)
+/* There is one thread at most; the number reads back. */
+int serve_background_max(const struct request *request, const struct node *node)
 {
-    size_t value;
+    static size_t lower; /* than what the option says, by this */
+    size_t value, allowed = (size_t)jemalloc_values[JEMALLOC_max_background_threads].number;
+    size_t before = allowed - load_relaxed(&lower);
     bool came;
+    (void)node;
     int wrong = request_take(request, &value, sizeof value, &came);
-    value = node->number;
-    return wrong ? wrong : request_give(request, &value, sizeof value);
+    if (wrong || (came && value > allowed))
+        return wrong ? wrong : EINVAL;
+    if (came)
+        store_relaxed(&lower, allowed - value);
+    return request_give(request, &before, sizeof before);
+}
+
+int serve_background_sum(const struct request *request, const struct node *node)
+{
+    struct background_sums sums = background_sums();
+    uint64_t value = node->number == 0   ? sums.threads
+                     : node->number == 1 ? sums.runs
+                                         : sums.interval_ns;
+    int refused = request_read_only(request);
+    return refused ? refused : request_give(request, &value, sizeof value);
 }
 
 int serve_nothing(const struct request *request, const struct node *node)

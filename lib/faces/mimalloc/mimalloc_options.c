@@ -118,6 +118,11 @@ static void set(unsigned option, long value)
         return;
     store_relaxed(&values[option], value);
     store_release(&is_set[option], true);
+    /* The later of two limits moves the other. */
+    if (option == MIMALLOC_guarded_min && mimalloc_option(MIMALLOC_guarded_max) < value)
+        set(MIMALLOC_guarded_max, value);
+    if (option == MIMALLOC_guarded_max && mimalloc_option(MIMALLOC_guarded_min) > value)
+        set(MIMALLOC_guarded_min, value);
     apply(option, value);
 }
 
@@ -180,9 +185,11 @@ static bool parse(const char *text, enum kind kind, long *value)
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, *text - '0', &number))
             number = LONG_MAX / 10;
-    if (text == start || (kind == SIZE ? negative || !scale(text, &number) : *text != '\0'))
+    if (negative)
+        number = kind == SIZE ? 0 : -number;
+    if (text == start || (kind == SIZE ? !scale(text, &number) : *text != '\0'))
         return false;
-    *value = negative ? -number : number;
+    *value = number;
     return true;
 }
 
@@ -227,6 +234,8 @@ static bool about_messages(const char *entry)
     return false;
 }
 
+static void guard(void);
+
 /* These come first, since the others may have something to say. */
 void mimalloc_init(void)
 {
@@ -238,6 +247,20 @@ void mimalloc_init(void)
             if (upper((*entry)[0]) == 'M' && upper((*entry)[1]) == 'I' &&
                 about_messages(*entry) == (messages != 0))
                 read_entry(*entry);
+    guard();
+}
+
+/* Once, from what the variables say: blocks are guarded from the first one on, or not. */
+static void guard(void)
+{
+    long rate = mimalloc_option(MIMALLOC_guarded_sample_rate);
+    long least = mimalloc_option(MIMALLOC_guarded_min),
+         most = mimalloc_option(MIMALLOC_guarded_max);
+    if (rate <= 0)
+        return;
+    config.guard_tight |= mimalloc_option(MIMALLOC_guarded_precise) != 0;
+    guarding_ask_counted((uint64_t)rate, least < 0 ? 0 : (size_t)least, most < 0 ? 0 : (size_t)most,
+                         (uint64_t)mimalloc_option(MIMALLOC_guarded_sample_seed));
 }
 
 void mimalloc_print_options(mimalloc_output *out, void *arg)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */ /* static-too */
+/* The object that gperftools' own test programs ask for by a property: sizes, flags that change
+ * what the allocator does, and realloc of blocks that are not the allocator's. */
+#include <malloc.h>
+#include <stdbool.h>
+
+#include "memoir/compat/gperftools/malloc_extension_c.h"
+
+#include "tests/api/check.h"
+
+#pragma weak MallocExtension_GetNumericProperty
+#pragma weak MallocExtension_GetMemoryReleaseRate
+#pragma weak MallocExtension_ReleaseToSystem
+
+struct portal;
+
+/* A function and its data, which C++ passes as one value. */
+struct body {
+    void (*function)(void *);
+    void *data;
+};
+
+/* In the order of gperftools' header: a table of virtual functions. */
+struct methods {
+    bool (*have_system_release)(struct portal *);
+    bool (*is_debugging_malloc)(struct portal *);
+    size_t (*get_page_size)(struct portal *);
+    size_t (*get_min_align)(struct portal *);
+    size_t (*get_max_size)(struct portal *);
+    int64_t *(*get_sample_parameter)(struct portal *);
+    double *(*get_release_rate)(struct portal *);
+    int32_t *(*get_max_free_queue_size)(struct portal *);
+    bool (*has_emergency_malloc)(struct portal *);
+    bool (*is_emergency_ptr)(struct portal *, void *);
+    void (*with_emergency_malloc)(struct portal *, struct body);
+    uint32_t (*get_size_class)(struct portal *, void *);
+    void *(*run_realloc)(struct portal *, void *, size_t, void (*)(void *),
+                         size_t (*)(const void *));
+};
+
+struct portal {
+    const struct methods *methods;
+};
+
+static size_t property(const char *name)
+{
+    size_t value = 0;
+    CHECK_EQ(MallocExtension_GetNumericProperty(name, &value), 1);
+    return value;
+}
+
+static char mine[] = "not on the heap";
+static int mine_freed;
+
+static void mine_free(void *p)
+{
+    mine_freed += p == mine;
+}
+
+static size_t mine_size(const void *p)
+{
+    return p == mine ? 3 : 0;
+}
+
+static void called(void *data)
+{
+    ++*(int *)data;
+}
+
+static void flags_have_an_effect(struct portal *portal)
+{
+    int64_t *sample = portal->methods->get_sample_parameter(portal), before = *sample;
+    CHECK_EQ((size_t)before, property("tcmalloc.sample_parameter"));
+    *sample = 12345;
+    CHECK_EQ(property("tcmalloc.sample_parameter"), 12345);
+    *sample = 0;
+    CHECK_EQ(property("tcmalloc.sample_parameter"), 0);
+    *sample = before;
+    CHECK_EQ(property("tcmalloc.sample_parameter"), (size_t)before);
+    double *rate = portal->methods->get_release_rate(portal);
+    CHECK(*rate >= 1 && *rate <= 1);
+    *rate = 2;
+    MallocExtension_ReleaseToSystem(1);
+    CHECK(MallocExtension_GetMemoryReleaseRate() >= 2);
+    *rate = 1;
+    CHECK(portal->methods->get_max_free_queue_size(portal) != NULL);
+}
+
+static void realloc_takes_blocks_of_others(struct portal *portal)
+{
+    const struct methods *can = portal->methods;
+    char *p = can->run_realloc(portal, mine, 128, mine_free, mine_size);
+    CHECK(p != NULL && p != mine && memcmp(p, mine, 3) == 0 && memcmp(p, mine, 4) != 0);
+    CHECK_EQ(mine_freed, 1);
+    p = can->run_realloc(portal, p, 100000, mine_free, mine_size);
+    CHECK(p != NULL && memcmp(p, mine, 3) == 0 && malloc_usable_size(p) >= 100000);
+    CHECK(can->run_realloc(portal, p, 0, mine_free, mine_size) == NULL);
+    CHECK(can->run_realloc(portal, mine, 0, mine_free, mine_size) == NULL);
+    CHECK_EQ(mine_freed, 2);
+}
+
+int main(void)
+{
+    struct {
+        struct portal *portal;
+        size_t value;
+    } asked = {NULL, 0};
+    size_t untouched = 7;
+    int calls = 0;
+    CHECK_EQ(MallocExtension_GetNumericProperty("tcmalloc.impl.testing-portal", &asked.value), 1);
+    CHECK_EQ(asked.value, 1);
+    CHECK_EQ(MallocExtension_GetNumericProperty("tcmalloc.impl.no", &untouched), 0);
+    CHECK_EQ(untouched, 7);
+    const struct methods *can = asked.portal->methods;
+    CHECK(can->have_system_release(asked.portal) && !can->is_debugging_malloc(asked.portal));
+    CHECK(can->get_page_size(asked.portal) >= 4096 && can->get_min_align(asked.portal) == 16);
+    CHECK(can->get_max_size(asked.portal) >= 4096);
+    CHECK(!can->has_emergency_malloc(asked.portal));
+    can->with_emergency_malloc(asked.portal, (struct body){called, &calls});
+    CHECK_EQ(calls, 1);
+    flags_have_an_effect(asked.portal);
+    realloc_takes_blocks_of_others(asked.portal);
+    return 0;
+}
