@@ -68,14 +68,11 @@ static uint64_t phase(uint64_t limit)
 /* Where all time counts, from now on. */
 static void wall_set(struct task *task, uint64_t cpu_ns)
 {
-    uint64_t first_ns = 1 + phase(task->period_ns);
     task->wall_ns = os_now_ns();
-    task->wall_next_ns = task->wall_ns + first_ns;
     task->wall_cpu_ns = cpu_ns;
     task->wall_row = 0;
-    task->wall_slow = task->wall_slower = 1;
     task->wall_left_ns = 0;
-    os_timer_set(task->wall_timer, first_ns, task->period_ns);
+    clocks_look(task, task->wall_ns, task->wall_ns, 1);
 }
 
 static void clock_set(struct task *task)
@@ -171,7 +168,7 @@ void clocks_renew(uint32_t number)
     clocks_ring(task);
     int timer = load_acquire(&task->wall_timer);
     if (timer >= 0)
-        os_timer_set(timer, 1, load_relaxed(&period_ns));
+        os_timer_set(timer, 1, 0);
 }
 
 void clocks_ring(struct task *task)
@@ -191,15 +188,15 @@ bool clocks_adopt(struct task *task, uint64_t *ns)
     return true;
 }
 
-void clocks_slow(uint32_t number, uint32_t times)
+void clocks_look(struct task *task, uint64_t now_ns, uint64_t from_ns, uint32_t times)
 {
-    struct task *task = tasks_at(number);
+    uint64_t stretch_ns = times * task->period_ns;
     int timer = load_acquire(&task->wall_timer);
-    if (times == task->wall_slow || timer < 0)
-        return;
     task->wall_slow = times;
-    task->wall_next_ns = os_now_ns() + times * task->period_ns;
-    os_timer_set(timer, times * task->period_ns, times * task->period_ns);
+    task->wall_rings_ns = from_ns + phase(stretch_ns);
+    task->wall_until_ns = from_ns + stretch_ns;
+    if (timer >= 0)
+        os_timer_set(timer, task->wall_rings_ns > now_ns ? task->wall_rings_ns - now_ns : 1, 0);
 }
 
 uint64_t clocks_left_take(void)

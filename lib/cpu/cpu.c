@@ -416,8 +416,8 @@ static void on_interrupt(const void *about, void *context)
         task->shares_memory = os_tid() != (pid_t)task->tid;
     if (value & CLOCKS_WALL) {
         uint64_t ns;
-        if (!clocks_adopt(task, &ns) && is_wanted())
-            wall_sample(number, info->si_overrun, context);
+        if (!clocks_adopt(task, &ns))
+            wall_sample(number, is_wanted() ? context : NULL);
         return;
     }
     bool for_others;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/cpu/wall.h. A thread that has no CPU when its timer rings is interrupted later, but has
- * not moved since: what is found is what it did at that moment, and at all expirations that the
- * signal stands for. It had no CPU if the signal cut a wait short, or came late.
+ * not moved since: what is found is what it did at that moment, and until now. It had no CPU if the
+ * signal cut a wait short, or came late. Not so late, it may have had one; a look that finds it
+ * just late enough counts twice, for those that were not.
  *
- * A look stands for half of the time since the one before and half of the time to the next. So that
- * what it finds does not change what it stands for, the timer changes its period one look later.
- * The thread's CPU clock tells exactly how long it did not run; what is counted is drawn towards
- * that.
+ * A look stands for a stretch of time that was set before, and falls to a random moment of it: so
+ * what it finds, and what the one before found, has no part in what it stands for. Looks at even
+ * distances, longer after a wait, counted too little of what follows waits (1.5 to 3 points of a
+ * thread that waits for the CPU two thirds of its time). The thread's CPU clock tells exactly how
+ * long it did not run; what is counted is drawn towards that.
  */
 #include "lib/cpu/wall.h"
 
@@ -31,27 +33,30 @@ static uint64_t missed_ns(struct task *task, uint64_t now_ns);
 static void place(struct task *task, uint32_t number, uint32_t row, uint64_t ns);
 static uint32_t slow_max(void);
 
-void wall_sample(uint32_t number, int overrun, const void *context)
+void wall_sample(uint32_t number, const void *context)
 {
     struct task *task = tasks_at(number);
-    uint64_t now_ns = os_now_ns(), more = overrun > 0 ? (uint64_t)overrun : 0;
-    uint64_t every_ns = task->wall_slow * task->period_ns;
-    uint64_t rang_ns = task->wall_next_ns + more * every_ns;
-    bool waits = arch_wait_interrupted((const char *)context - ARCH_SIGNAL_CONTEXT, os_readable);
-    uint32_t row = samples_find(number, context);
+    uint64_t now_ns = os_now_ns(), missed = missed_ns(task, now_ns);
+    uint64_t until_ns = task->wall_until_ns > now_ns ? task->wall_until_ns : now_ns;
+    uint32_t row = context == NULL ? 0 : samples_find(number, context);
     if (row == 0) {
-        samples_lost(1);
+        samples_lost(context != NULL);
+        clocks_look(task, now_ns, until_ns, 1);
         return;
     }
-    task->wall_left_ns += (int64_t)missed_ns(task, now_ns);
+    bool waits = arch_wait_interrupted((const char *)context - ARCH_SIGNAL_CONTEXT, os_readable);
+    uint64_t late_ns = now_ns > task->wall_rings_ns ? now_ns - task->wall_rings_ns : 0;
+    uint64_t ns = task->wall_slow * task->period_ns + (until_ns - task->wall_until_ns);
+    task->wall_left_ns += (int64_t)missed;
     if (task->wall_row == 0)
         task->wall_left_ns += __atomic_exchange_n(&left_ns, 0, __ATOMIC_RELAXED);
-    task->wall_next_ns = rang_ns + every_ns;
-    uint32_t most = slow_max(), slow = task->wall_slower;
-    if (waits || more > 0 || now_ns > rang_ns + LATE_NS)
-        place(task, number, row, more * every_ns + (every_ns + slow * task->period_ns) / 2);
-    clocks_slow(number, slow);
-    task->wall_slower = !waits || row != task->wall_row ? 1 : slow * 2 < most ? slow * 2 : most;
+    if (waits || late_ns > 2 * LATE_NS)
+        place(task, number, row, ns);
+    else if (late_ns > LATE_NS)
+        place(task, number, row, 2 * ns);
+    uint32_t most = slow_max(), slower = task->wall_slow * 2;
+    bool same = waits && row == task->wall_row;
+    clocks_look(task, now_ns, until_ns, !same ? 1 : slower < most ? slower : most);
     task->wall_row = row;
 }
 

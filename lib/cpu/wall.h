@@ -11,9 +11,9 @@
 
 #include <stdint.h>
 
-/* In the handler of thread `number`, interrupted at `context`; `overrun` more than one expiration
- * of its second timer. */
-void wall_sample(uint32_t number, int overrun, const void *context);
+/* In the handler of thread `number`, interrupted at `context` by its second timer; NULL: this time
+ * is not to be counted. */
+void wall_sample(uint32_t number, const void *context);
 /* The thread has ended. */
 void wall_end(uint32_t number);
 

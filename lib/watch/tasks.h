@@ -55,13 +55,12 @@ struct task {
     int64_t event_left_ns;       /* user time before that they should have stood for */
     uint64_t event_owed_ns;      /* system time that no ring has stood for yet */
     /* Where all time counts (lib/cpu/wall.h): at its last look. */
-    int32_t wall_timer;   /* -1: none */
-    uint32_t wall_row;    /* what it did */
-    uint32_t wall_slow;   /* the timer's period is this many times that of the profile, */
-    uint32_t wall_slower; /* and this many times from the next look on */
+    int32_t wall_timer;                    /* -1: none */
+    uint32_t wall_row;                     /* what it did */
+    uint32_t wall_slow;                    /* the next look stands for this many periods, */
+    uint64_t wall_until_ns, wall_rings_ns; /* which end then; when the timer rings in them */
     uint64_t wall_ns, wall_cpu_ns;
-    uint64_t wall_next_ns; /* when the timer rings next */
-    int64_t wall_left_ns;  /* time without a CPU less what is counted for it */
+    int64_t wall_left_ns; /* time without a CPU less what is counted for it */
     /* Its waits for locks (lib/cpu/waits.h). */
     uint32_t wait_rows; /* the last of what is counted for it; stays with the number */
     bool holds;         /* others have waited for it, and it is named there */

@@ -50,7 +50,7 @@ int serve_text(const struct request *request, const struct node *node)
     return refused ? refused : request_give(request, &value, sizeof value);
 }
 
-/* Can be set, without effect. */
+/* Its value is whether it runs: what was set may not have been possible. */
 int serve_background_thread(const struct request *request, const struct node *node)
 {
     bool value, came, before = background_runs();
