@@ -90,6 +90,22 @@ stops
 asks 4 'is stopped' 'stopped with a helper'
 ends
 
+# SIGCONT would not help
+if command -v gdb >/dev/null; then
+    begins busy
+    mkfifo debugger
+    gdb -q -p "$target" <debugger >/dev/null 2>&1 &
+    exec 8>debugger
+    for _ in $(seq 100); do
+        grep -q '^State:.t' "/proc/$target/status" && break
+        sleep 0.1
+    done
+    # it may not be permitted
+    ! grep -q '^State:.t' "/proc/$target/status" || asks 4 'stopped by a debugger' 'under a debugger'
+    exec 8>&-
+    ends
+fi
+
 # no thread can be started; then some can
 if [ "$(id -u)" -eq 0 ] && command -v prlimit >/dev/null && command -v setpriv >/dev/null; then
     cp "$MEMOIR_LIB" lib.so

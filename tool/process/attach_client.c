@@ -237,6 +237,10 @@ static bool refuse_deaf(const struct process *process, struct error *error)
 
 static bool refuse_stopped(const struct process *process, struct error *error)
 {
+    if (process_state(process->pid) == 't') {
+        error_set(error, ERROR_TARGET, "process %d is stopped by a debugger", process->pid);
+        return error_hint(error, "let it go on there");
+    }
     error_set(error, ERROR_TARGET, "process %d is stopped", process->pid);
     return error_hint(error, "kill -CONT %d", process->pid);
 }
