@@ -27,9 +27,9 @@ done
 for total in TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=600000 MEMOIR=cache.total:600000 \
     TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=0; do
     run "$total"
-    between "$total" "$cached" 1 750 # bins have a least size
+    between "$total" "$cached" 1 900 # 586, and the least that the bins of four threads have
 done
-between "caches without a bound" "$free_cached" 800 100000
+between "caches without a bound" "$free_cached" 2000 100000
 for rate in TCMALLOC_RELEASE_RATE=2.5 TCMALLOC_RELEASE_RATE=0 TCMALLOC_AGGRESSIVE_DECOMMIT=1 \
     TCMALLOC_DISABLE_MEMORY_RELEASE=t; do
     run $rate
