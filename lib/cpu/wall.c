@@ -37,6 +37,7 @@ void wall_sample(uint32_t number, const void *context)
 {
     struct task *task = tasks_at(number);
     uint64_t now_ns = os_now_ns(), missed = missed_ns(task, now_ns);
+    task->wall_left_ns += context == NULL ? 0 : (int64_t)missed;
     uint64_t until_ns = task->wall_until_ns > now_ns ? task->wall_until_ns : now_ns;
     uint32_t row = context == NULL ? 0 : samples_find(number, context);
     if (row == 0) {
@@ -47,7 +48,6 @@ void wall_sample(uint32_t number, const void *context)
     bool waits = arch_wait_interrupted((const char *)context - ARCH_SIGNAL_CONTEXT, os_readable);
     uint64_t late_ns = now_ns > task->wall_rings_ns ? now_ns - task->wall_rings_ns : 0;
     uint64_t ns = task->wall_slow * task->period_ns + (until_ns - task->wall_until_ns);
-    task->wall_left_ns += (int64_t)missed;
     if (task->wall_row == 0)
         task->wall_left_ns += __atomic_exchange_n(&left_ns, 0, __ATOMIC_RELAXED);
     if (waits || late_ns > 2 * LATE_NS)
