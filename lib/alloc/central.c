@@ -461,15 +461,20 @@ static void parcels_open(struct central *central)
 }
 
 /* A parcel that came while the lock was taken is not left behind: the thread that added it tries
- * for the lock afterwards, this one looks for parcels after it gave the lock. */
-static void leave(struct central *central)
+ * for the lock afterwards, the one that had the lock looks for parcels after it gave it. */
+static void parcels_look(struct central *central)
 {
-    lock_give(&central->lock);
     while (unlikely(__atomic_load_n(&central->parcels, __ATOMIC_SEQ_CST) != 0) &&
            lock_try(&central->lock)) {
         parcels_open(central);
         lock_give(&central->lock);
     }
+}
+
+static void leave(struct central *central)
+{
+    lock_give(&central->lock);
+    parcels_look(central);
 }
 
 /* Leaves blocks of the first one's list in parcels; how many. */
@@ -480,10 +485,7 @@ static unsigned leave_parcels(struct central *central, void *const *slots, unsig
         same++;
     unsigned done = parcels_add(&central->parcels, slots, same);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (lock_try(&central->lock)) {
-        parcels_open(central);
-        leave(central);
-    }
+    parcels_look(central);
     return done;
 }
 
