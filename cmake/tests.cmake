@@ -33,7 +33,12 @@ set(contract_flags -O1 -g -fno-builtin -Wall -Wextra -Werror -Wno-unused-result
     -Wno-alloc-size-larger-than -Wno-nonnull -Wno-array-bounds -Wno-stringop-overflow
     -Wno-uninitialized -Wno-maybe-uninitialized
     $<$<COMPILE_LANGUAGE:C>:-Wno-mismatched-dealloc>
-    $<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete>)
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete>
+    $<$<COMPILE_LANGUAGE:CXX>:-fsized-deallocation>)
+if(CMAKE_C_COMPILER_ID MATCHES Clang)
+    list(APPEND contract_flags -Wno-unknown-warning-option -Wno-non-power-of-two-alignment
+        -Wno-builtin-assume-aligned-alignment)
+endif()
 
 # words(FILE): sets `words` to the first five lines, and has CMake look again when FILE changes.
 macro(words file)

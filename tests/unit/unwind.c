@@ -110,9 +110,10 @@ static __attribute__((noinline)) void realigned(unsigned left)
     LEAVE;
 }
 
-static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void pointing(unsigned left)
+static __attribute__((noinline)) void pointing(unsigned left)
 {
     ENTER;
+    KEEP(__builtin_frame_address(0)); /* keeps a frame pointer */
     next(left);
     LEAVE;
 }
