@@ -36,8 +36,8 @@ set(contract_flags -O1 -g -fno-builtin -Wall -Wextra -Werror -Wno-unused-result
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete>
     $<$<COMPILE_LANGUAGE:CXX>:-fsized-deallocation>)
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
-    list(APPEND contract_flags -Wno-unknown-warning-option -Wno-non-power-of-two-alignment
-        -Wno-builtin-assume-aligned-alignment)
+    list(APPEND contract_flags -Wno-unknown-warning-option -Wno-unknown-attributes
+        -Wno-non-power-of-two-alignment -Wno-builtin-assume-aligned-alignment)
 endif()
 
 # words(FILE): sets `words` to the first five lines, and has CMake look again when FILE changes.
