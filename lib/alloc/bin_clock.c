@@ -18,6 +18,10 @@ enum {
      * other thread sees fast ones, and they may lead to a new peak. */
     UNSEEN_BYTES = 128 << 10,
     UNSEEN_MIN = 128, /* but at most once in this many mallocs */
+    /* While a new peak is near, each clock that ends notes its own bin, and one in this many all
+     * bins. All at each one took 0.6 of 12 ns a pair of 4 to 32,768 bytes; with 5, peaks of many
+     * sizes up to 1 KiB are missed by 1.0 instead of 0.6 %. */
+    NOTE_ALL = 5,
 };
 
 static uint64_t note_above;
@@ -133,8 +137,12 @@ bool heap_clock_over(struct heap *heap, unsigned mark)
         bin_note(heap, mark); /* all bins would be too many for large blocks: most are samples */
         return true;
     }
-    if (held_bytes() > load_relaxed(&note_above))
-        bins_note(heap);
+    if (held_bytes() > load_relaxed(&note_above)) {
+        if (++heap->rings % NOTE_ALL == 0)
+            bins_note(heap);
+        else
+            bin_note(heap, mark);
+    }
     /* The malloc that found the clock at its end is the first of the next part. */
     pace(heap);
     clock_part(heap, mark, stock);

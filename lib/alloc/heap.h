@@ -92,6 +92,7 @@ struct heap {
     /* From here on: cold. */
     uint8_t colour, pool, side;
     uint8_t evened; /* the mark of the bin that made room for another last */
+    uint8_t rings;  /* ends of clocks close to a new peak */
     bool watched;   /* the bins hold blocks of watched spans */
     bool alive;
     bool cache_off; /* for jemalloc's readers: the program switched the thread's cache off */

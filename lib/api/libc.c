@@ -71,7 +71,7 @@ static NOINLINE void *malloc_slow(size_t size)
 static __attribute__((noinline)) void *malloc_middle(size_t size)
 {
     if (likely(size <= BLOCK_MAX)) {
-        void *block = hot_pop(load_relaxed(&heap_now), class_of(size));
+        void *block = hot_pop(load_relaxed(&heap_now), class_of_middle(size));
         if (likely(block != NULL))
             return block;
     }

@@ -91,13 +91,19 @@ unsigned sizes_blocks(const struct size_class *c, size_t units);
  * is. */
 size_t sizes_room(size_t size, size_t align);
 
+/* For SMALL_MAX < size <= BLOCK_MAX. */
+INLINE unsigned class_of_middle(size_t size)
+{
+    return size_coarse_class[(size + (1 << COARSE_SHIFT) - 1) >> COARSE_SHIFT];
+}
+
 /* For 1 <= size <= BLOCK_MAX. No branch by ranges of sizes: where they are mixed none is foreseen.
  */
 INLINE unsigned class_of(size_t size)
 {
     if (likely(size <= SMALL_MAX))
         return size_small_class[(size + GRANULE - 1) >> GRANULE_SHIFT];
-    return size_coarse_class[(size + (1 << COARSE_SHIFT) - 1) >> COARSE_SHIFT];
+    return class_of_middle(size);
 }
 
 INLINE size_t class_size(unsigned class)
