@@ -17,11 +17,11 @@
 #include <stdint.h>
 
 enum {
-    RECORDER_VERSION = 1,
+    RECORDER_VERSION = 2,
     RECORDER_SHEET = 1 << 16, /* bytes */
     RECORDER_SHEETS = 8192,
     RECORDER_DIRECTORY = 32768, /* where it begins, in sheet 0 */
-    RECORDER_MARKS = 80,        /* bins of a heap, at most */
+    RECORDER_MARKS = 96,        /* bins of a heap, at most */
     RECORDER_CLASSES = 64,
     RECORDER_RATES = 256,
     RECORDER_POINTS = 1024,

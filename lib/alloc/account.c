@@ -51,7 +51,8 @@ INLINE void each_list(adder *add, void *sum)
             struct blocks more = {.out = load_relaxed(&central->out),
                                   .here = load_relaxed(&central->here),
                                   .mallocs = load_relaxed(&central->direct)};
-            add(sum, mark_class(mark), &more);
+            if (more.out + more.here + more.mallocs != 0)
+                add(sum, mark_class(mark), &more);
         }
     }
 }
@@ -109,10 +110,12 @@ INLINE void each_bin(adder *add, void *sum)
             uint64_t bits = load_acquire(&heap->stocked[word]);
             for (; bits != 0; bits &= bits - 1) {
                 unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+                unsigned class = mark_class(mark);
                 struct bin bin = bin_read(heap, mark);
-                struct blocks more = {.mallocs = bin.mallocs,
-                                      .cached = bin.cached + spare_count(heap, mark)};
-                add(sum, mark_class(mark), &more);
+                struct blocks more = {.mallocs = bin.mallocs, .cached = bin.cached};
+                if (class >= SPARE_FIRST)
+                    more.cached += spare_count(heap, mark);
+                add(sum, class, &more);
             }
         }
     for (unsigned class = 1; class < CLASS_COUNT; class ++)

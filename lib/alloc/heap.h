@@ -3,7 +3,7 @@
  * A heap: what one thread allocates from without a lock. For each mark it has a bin, a stack of
  * free blocks; the blocks themselves are not touched. free pushes a block to the bin of its mark.
  * malloc pops from the bin of the mark that this heap gives blocks of the class; so the bins for
- * tiny blocks of other colours only ever fill and go home.
+ * small blocks of other colours only ever fill and go home.
  *
  *      bin                       stock (in metadata memory, made at the class's first use)
  *      top    a copy of --.      drawn, taken, ...

@@ -15,6 +15,12 @@ static void **spares_of(struct heap *heap, unsigned class)
     return heap->spares + (class - SPARE_FIRST) * SPARES;
 }
 
+/* The stock of the bin that the heap gives blocks of the class from. */
+static struct stock *own_stock(const struct heap *heap, unsigned class)
+{
+    return heap_stock(heap, mark_make(class, heap->colour));
+}
+
 void *spare_take(struct heap *heap, unsigned class)
 {
     void *block = NULL;
@@ -24,7 +30,7 @@ void *spare_take(struct heap *heap, unsigned class)
             store_relaxed(spare, NULL);
     }
     if (block != NULL) { /* counted as if it came through the bin */
-        struct stock *stock = heap_stock(heap, class);
+        struct stock *stock = own_stock(heap, class);
         add_relaxed(&stock->drawn, 1);
         stock->taken++;
     }
@@ -33,7 +39,7 @@ void *spare_take(struct heap *heap, unsigned class)
 
 bool spare_keep(struct heap *heap, unsigned class, void *block)
 {
-    struct stock *stock = heap_stock(heap, class);
+    struct stock *stock = own_stock(heap, class);
     if (class < SPARE_FIRST || stock == NULL || heap_threads() > THREADS_MAX ||
         config.cache < CACHE_MIN)
         return false;
@@ -48,10 +54,12 @@ bool spare_keep(struct heap *heap, unsigned class, void *block)
     return false;
 }
 
-RACY unsigned spare_count(const struct heap *heap, unsigned class)
+RACY unsigned spare_count(const struct heap *heap, unsigned mark)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; class >= SPARE_FIRST && class < CLASS_COUNT && i < SPARES; i++)
+    unsigned count = 0, class = mark_class(mark);
+    if (class < SPARE_FIRST || class >= CLASS_COUNT || mark != mark_make(class, heap->colour))
+        return 0;
+    for (unsigned i = 0; i < SPARES; i++)
         count += load_relaxed(&heap->spares[(class - SPARE_FIRST) * SPARES + i]) != NULL;
     return count;
 }

@@ -46,13 +46,14 @@ enum {
     CLASS_COUNT = CLASS_LAST + 1,                                   /* class 0 holds nothing */
 
     TINY_CLASSES = 3, /* classes 1 to 3: 16, 32 and 48 bytes */
-    COLOURS = 4,
+    COLOURS = 4,      /* of tiny blocks; up to SMALL_MAX it matters only whether it is odd */
 
     MARK_FREE = 0,
     MARK_LARGE = CLASS_COUNT,
     MARK_WATCHED,
     MARK_TINY, /* the tiny classes of colour 1; then of colour 2, ... */
-    MARK_COUNT = MARK_TINY + TINY_CLASSES * (COLOURS - 1),
+    MARK_ODD = MARK_TINY + TINY_CLASSES * (COLOURS - 1), /* the other small ones, of odd colours */
+    MARK_COUNT = MARK_ODD + CLASS_SMALL_LAST - TINY_CLASSES,
 
     SPAN_BLOCKS_MAX = 256,
 };
@@ -113,14 +114,17 @@ INLINE size_t class_size(unsigned class)
 
 INLINE unsigned mark_make(unsigned class, unsigned colour)
 {
-    if (class > TINY_CLASSES || colour == 0)
-        return class;
-    return MARK_TINY + (colour - 1) * TINY_CLASSES + class - 1;
+    if (class <= TINY_CLASSES)
+        return colour == 0 ? class : MARK_TINY + (colour - 1) * TINY_CLASSES + class - 1;
+    return class <= CLASS_SMALL_LAST && colour % 2 != 0 ? MARK_ODD + class - TINY_CLASSES - 1
+                                                        : class;
 }
 
 /* The class in a mark of a block that has one. */
 INLINE unsigned mark_class(unsigned mark)
 {
+    if (mark >= MARK_ODD)
+        return mark - MARK_ODD + TINY_CLASSES + 1;
     return mark < MARK_TINY ? mark : (mark - MARK_TINY) % TINY_CLASSES + 1;
 }
 

@@ -424,10 +424,11 @@ static void bins_used_little_shrink(void)
 }
 
 /* A freed watched block waits for the next sample. All sums are as if it had gone home. */
-static void spares_are_counted_and_go_home(void)
+static void spares_are_counted_and_go_home(unsigned class, unsigned colour)
 {
-    struct heap *heap = unit_heap(0, 0);
-    unsigned class = CLASS_LAST, list = CENTRAL_WATCHED + class;
+    heap_drop_parked(0, 0);
+    struct heap *heap = unit_heap(colour, 0);
+    unsigned list = CENTRAL_WATCHED + class, mark = mark_make(class, heap->colour);
     const struct central *central = central_peek(0, list);
     struct account_sum before, now;
     unit_free(heap, unit_malloc(heap, class)); /* the class has a bin */
@@ -444,12 +445,14 @@ static void spares_are_counted_and_go_home(void)
         account_class(class, &now);
         assert(now.frees == before.frees + turn && account_live(&now) == account_live(&before));
     }
-    assert(spare_count(heap, class) == 1 && load_relaxed(&central->out) == 1);
+    assert(spare_count(heap, mark) == 1 && load_relaxed(&central->out) == 1);
+    assert(spare_count(heap, mark_make(class, colour + 1)) == (class > CLASS_SMALL_LAST));
     assert(spare_take(heap, 1) == NULL && !spare_keep(heap, 1, NULL)); /* small: none */
     heap_flush(heap);
-    assert(spare_count(heap, class) == 0 && load_relaxed(&central->out) == 0);
+    assert(spare_count(heap, mark) == 0 && load_relaxed(&central->out) == 0);
     assert(spare_take(heap, class) == NULL);
     heap_end(heap);
+    heap_drop_parked(0, 0);
 }
 
 static void *short_life(void *unused)
@@ -582,7 +585,8 @@ int main(void)
     colours_do_not_mix();
     idle_bins_are_emptied();
     bins_used_little_shrink();
-    spares_are_counted_and_go_home();
+    spares_are_counted_and_go_home(CLASS_LAST, 0);
+    spares_are_counted_and_go_home(CLASS_SMALL_LAST, 1);
     parked_heaps_serve_the_next_thread();
     only_so_many_heaps_are_parked();
     very_many_threads_share_no_lists();

@@ -176,7 +176,8 @@ static void add_blocks(struct writes *live, struct writes *block, const struct w
     for (unsigned i = 0; i < worker->row->slots; i++)
         if (worker->slots[i] != NULL)
             add_block(live, block, worker, worker->slots[i]);
-    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) { /* others only wait to go home */
+        unsigned mark = mark_make(class, worker->heap->colour);
         const struct stock *stock = heap_stock(worker->heap, mark);
         size_t count = heap_cached(worker->heap, mark);
         for (size_t i = 1; i <= count; i++)
@@ -210,8 +211,23 @@ static void others_leave_it_alone(unsigned threads)
     }
 }
 
-/* The threads fill their slots, by turns. */
-static void all_run(const struct row *row, pthread_t *threads)
+/* Fills the slots of all threads, in random order. */
+static void give(const struct row *row)
+{
+    struct heap *heap = unit_heap(0, 0);
+    uint64_t random = 1;
+    for (unsigned i = 0; i < row->slots * row->threads; i++) {
+        void **slot = &workers[unit_random(&random) % row->threads].slots[i / row->threads];
+        size_t size = row->low + (unit_random(&random) >> 8) % (row->high - row->low + 1);
+        if (*slot == NULL)
+            assert((*slot = unit_malloc(heap, class_of(size))) != NULL);
+    }
+    heap_end(heap);
+    heap_drop_parked(0, 0);
+}
+
+/* The threads fill their slots, by turns. `given`: with the first blocks of another thread's. */
+static void all_run(const struct row *row, bool given, pthread_t *threads)
 {
     for (unsigned t = 0; t < row->threads; t++) {
         struct worker *worker = &workers[t];
@@ -223,6 +239,8 @@ static void all_run(const struct row *row, pthread_t *threads)
         sem_init(&worker->go, 0, 0);
         assert(pthread_create(&threads[t], NULL, work, worker) == 0);
     }
+    if (given)
+        give(row);
     for (bool runs = true; runs;) {
         runs = false;
         for (unsigned t = 0; t < row->threads; t++)
@@ -269,20 +287,20 @@ static void mix(const struct row *row)
     }
 }
 
-static void row_holds(const struct row *row)
+static void row_holds(const struct row *row, bool given)
 {
     struct verdict own, live, block, live_mixed, block_mixed;
     pthread_t threads[THREADS_MAX];
-    all_run(row, threads);
+    all_run(row, given, threads);
     count(row, &own, &live, &block);
     mix(row);
     count(row, &own, &live_mixed, &block_mixed);
     mix(row); /* with two threads: as it was; whoever frees a block, it goes home */
-    printf("%4zu to %4zu bytes, %5u slots, %u threads: live %zu lines, %zu shared, %.0f of 1,000 "
+    printf("%4zu to %4zu bytes, %5u slots, %u threads%s: live %zu lines, %zu shared, %.0f of 1,000 "
            "writes (mixed: %.0f); blocks %zu, %zu, %.0f (mixed: %.0f); own %zu, %zu\n",
-           row->low, row->high, row->slots, row->threads, live.lines, live.shared, live.found,
-           live_mixed.found, block.lines, block.shared, block.found, block_mixed.found, own.lines,
-           own.shared);
+           row->low, row->high, row->slots, row->threads, given ? ", given" : "", live.lines,
+           live.shared, live.found, live_mixed.found, block.lines, block.shared, block.found,
+           block_mixed.found, own.lines, own.shared);
     assert(own.lines > 0 && own.shared == 0);
     assert(live.lines > 0 && live.found <= row->live_max + 0.5 &&
            block.found <= row->block_max + 0.5);
@@ -317,10 +335,16 @@ int main(void)
         {1024, 8192, 1000, 2, 30, 0}, {16, 64, 1000, 4, 5, 0},     {16, 64, 20000, 4, 5, 0},
         {64, 256, 1000, 4, 2, 0},     {64, 256, 20000, 4, 2, 0},   {8, 1024, 1000, 4, 2, 0},
         {8, 1024, 20000, 4, 2, 0},    {1024, 8192, 1000, 4, 40, 0}};
+    static const struct row rows_given[] = {{16, 64, 1000, 2, 5, 0},
+                                            {64, 256, 1000, 2, 2, 0},
+                                            {8, 1024, 1000, 2, 2, 0},
+                                            {8, 1024, 20000, 2, 2, 0}};
     unit_start();
     sem_init(&back, 0, 0);
     controls_fail();
     for (unsigned i = 0; i < COUNT_OF(rows); i++)
-        row_holds(&rows[i]);
+        row_holds(&rows[i], false);
+    for (unsigned i = 0; i < COUNT_OF(rows_given); i++)
+        row_holds(&rows_given[i], true);
     return 0;
 }

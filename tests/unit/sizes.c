@@ -98,21 +98,27 @@ static unsigned bytes_with_a_wrong_index(uint32_t first)
     return faults;
 }
 
+static unsigned colours_of(unsigned class)
+{
+    return class <= TINY_CLASSES ? COLOURS : class <= CLASS_SMALL_LAST ? 2 : 1;
+}
+
 static void marks_are_distinct_and_know_their_class(void)
 {
     bool seen[256] = {false};
     _Static_assert(MARK_COUNT <= 256, "a mark is a byte");
     _Static_assert(CENTRAL_COUNT <= 256, "a list of a pool is a byte");
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
-        for (unsigned colour = 0; colour < (class <= TINY_CLASSES ? COLOURS : 1u); colour++) {
+        for (unsigned colour = 0; colour < colours_of(class); colour++) {
             unsigned mark = mark_make(class, colour);
             assert(mark != MARK_FREE && mark != MARK_LARGE && mark != MARK_WATCHED);
             assert(mark < MARK_COUNT && !seen[mark]);
             assert(mark_class(mark) == class);
             seen[mark] = true;
         }
-    for (unsigned colour = 1; colour < COLOURS; colour++)
-        assert(mark_make(TINY_CLASSES + 1, colour) == TINY_CLASSES + 1);
+    for (unsigned class = TINY_CLASSES + 1; class < CLASS_COUNT; class ++)
+        for (unsigned colour = 0; colour < COLOURS; colour++)
+            assert(mark_make(class, colour) == mark_make(class, colour % colours_of(class)));
     for (unsigned mark = 1; mark < MARK_COUNT; mark++)
         assert(seen[mark] || mark == MARK_LARGE || mark == MARK_WATCHED);
 }
