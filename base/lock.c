@@ -215,7 +215,7 @@ void lock_take(struct lock *lock)
     counted(lock, self);
 }
 
-/* Whether so many threads wait that the owner is most likely not running. */
+/* Whether there are enough waiting threads for the owner to be, most likely, not running. */
 static bool is_crowded(const struct lock *lock)
 {
     const struct contended *place =

@@ -220,8 +220,8 @@ static struct span *any_locked(struct central *central, bool change)
     return span;
 }
 
-/* Whether spans of other sides have so many free blocks that a thread without one takes from
- * these. */
+/* Whether spans of other sides have enough free blocks for a thread without one to take from them.
+ */
 static bool others_have_enough(const struct central *central, size_t size)
 {
     size_t threads = load_relaxed(&pages_threads) + 1, fresh = central->fresh * size;

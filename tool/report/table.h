@@ -29,10 +29,10 @@ void table_value_share(const struct view *view, const struct style *style, int64
  * space before it. */
 void table_error(const struct style *style, const struct view_value *value);
 unsigned table_error_width(const struct style *style);
-/* Name and place in so many columns, the name in `name` of them. Ends without spaces. */
+/* Name and place in `width` columns, the name in `name` of them. Ends without spaces. */
 void table_site(const struct view *view, const struct style *style, uint32_t frame, unsigned name,
                 unsigned width);
-/* Columns that the longest name of such rows needs, at most so many. */
+/* Columns that the longest name of such rows needs, at most `max`. */
 unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
                           unsigned max);
 /* How many that should be, of `room` columns for name and place. */
