@@ -51,6 +51,11 @@ offers 'off on' "memoir ctl $pid heap=" memoir ctl "$pid" heap =
 offers 'on' "memoir ctl $pid heap=on" memoir ctl "$pid" heap = on
 offers 'heap.rate' "memoir ctl $pid show heap.r" memoir ctl "$pid" show heap.r
 offers 'few.folded' "memoir ctl $pid dump few" memoir ctl "$pid" dump few
+# The table has all verbs that a process knows.
+memoir ctl "$pid" help | sed 's/[: ].*//' | sort >known
+[ "$(wc -l <known)" -gt 10 ] || fail "the process knows: $(cat known)"
+LINE="memoir ctl $pid " bash ask.sh memoir ctl "$pid" '' | grep -v '=$' | sort | diff known - ||
+    fail "verbs of memoir ctl and those that are offered differ"
 offers 'off' 'memoir run --set heap=of' memoir run --set heap = of
 # Old commands take files, and so do guard and recover.
 offers 'few.folded' 'memoir jeprof --text few' memoir jeprof --text few

@@ -115,7 +115,7 @@ complete -c memoir -n '__fish_seen_subcommand_from shell' -F
 complete -c memoir -n __fish_use_subcommand -a doctor -d 'find out why data or names are missing'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump leaks record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump leaks record snapshot mark reset purge cpu locks stats show set version help (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a cpu -d 'sample the CPU time of a running process and show its functions'
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a stats -d 'show where the resident memory of a process is'
