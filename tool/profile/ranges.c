@@ -26,7 +26,7 @@ bool ranges_add(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t 
 uint32_t ranges_find(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t end,
                      ranges_accept *accept, const void *context)
 {
-    /* More at a time the more there are: all of it is sorted seldom enough. */
+    /* Sorts when the unsorted ones are more than a 64th: each sort looks at all of them. */
     if (ranges->count - ranges->sorted > LOOSE_MAX + ranges->sorted / 64)
         sort_in(ranges);
     const struct range *items = ranges->items;
