@@ -108,6 +108,8 @@ void tail_doubt(void)
 
 void tail_exit(void)
 {
+    /* The end of a program does not wait for long: what is not compared within MOST_MS is left out.
+     * The time is asked for once in SPANS. */
     enum { MOST_MS = 20, SPANS = 16 };
     uint64_t until_ms = os_now_ms() + MOST_MS;
     bool inside = lock_held != 0; /* a signal handler that interrupted a call ends the program */

@@ -7,7 +7,10 @@
 
 #include "tool/memory/memory.h"
 
-enum { LOOSE_MAX = 512, STEPS_MAX = 256 };
+enum {
+    LOOSE_MAX = 512, /* unsorted ranges, which every search looks through */
+    STEPS_MAX = 256, /* ranges around each other that a search looks at: it bounds its time */
+};
 
 static void sort_in(struct ranges *ranges);
 static int compare(const void *left, const void *right);
