@@ -41,6 +41,8 @@ enum {
     TRAIT_DUMP = 4,    /* all that is live, and not whose it is: two of one run count it twice */
     TRAIT_THREAD = 8,  /* the reader picks the thread of read_options */
     TRAIT_PPROF = 16,  /* pprof's own, which has all that pprof knows */
+    TRAIT_GPERFTOOLS = 32, /* gperftools' text about the heap, which Go's pprof scales */
+    TRAIT_GUARD = 64,      /* reports about guarded blocks */
 };
 
 enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
