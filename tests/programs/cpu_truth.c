@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/programs/cpu_parts.h"
+#include "tests/programs/cpu_burners.h"
 
 enum { CALLS = PARTS, FAULTS, BURN, WAIT, KINDS, THREADS_MAX = 256 };
 static const char *const names[KINDS] = {
