@@ -215,7 +215,7 @@ void lock_take(struct lock *lock)
     counted(lock, self);
 }
 
-/* Whether so many threads wait that the owner is most likely not running. */
+/* Whether there are enough waiting threads for the owner to be, most likely, not running. */
 static bool is_crowded(const struct lock *lock)
 {
     const struct contended *place =
@@ -323,12 +323,12 @@ void lock_count(const struct lock *lock, struct lock_counts *sum)
     const struct contended *place = contended_at(lock, false);
     if (place == NULL)
         return;
-    uint64_t most_ns = load_relaxed(&place->wait_ns_max);
+    uint64_t ns_max = load_relaxed(&place->wait_ns_max);
     uint32_t threads = load_relaxed(&place->threads_max);
     sum->spins += load_relaxed(&place->spins);
     sum->waits += load_relaxed(&place->waits);
     sum->wait_ns += load_relaxed(&place->wait_ns);
-    sum->wait_ns_max = most_ns > sum->wait_ns_max ? most_ns : sum->wait_ns_max;
+    sum->wait_ns_max = ns_max > sum->wait_ns_max ? ns_max : sum->wait_ns_max;
     sum->threads_max = threads > sum->threads_max ? threads : sum->threads_max;
 }
 

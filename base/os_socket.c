@@ -105,15 +105,16 @@ bool os_is_file(int fd)
     return call3(SYS_fstat, fd, (long)&found, 0) == 0 && S_ISREG(found.st_mode);
 }
 
-static bool address_make(struct sockaddr_un *address, const char *path)
+/* A socket for the address, which gets the path. A descriptor, or a negative errno value. */
+static int socket_make(struct sockaddr_un *address, const char *path)
 {
     size_t length = strlen(path);
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
     if (length >= sizeof address->sun_path)
-        return false;
+        return -ENAMETOOLONG;
     memcpy(address->sun_path, path, length);
-    return true;
+    return (int)call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 bool os_socket_is_dead(const char *path)
@@ -127,34 +128,30 @@ bool os_socket_is_dead(const char *path)
 int os_connect(const char *path)
 {
     struct sockaddr_un address;
-    if (!address_make(&address, path))
-        return -ENAMETOOLONG;
-    long fd = call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket_make(&address, path);
     if (fd < 0)
-        return (int)fd;
+        return fd;
     long got = call3(SYS_connect, fd, (long)&address, sizeof address);
     if (got == 0)
-        return (int)fd;
-    os_close((int)fd);
+        return fd;
+    os_close(fd);
     return (int)got;
 }
 
 int os_listen(const char *path, int backlog)
 {
     struct sockaddr_un address;
-    if (!address_make(&address, path))
-        return -ENAMETOOLONG;
-    long fd = call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket_make(&address, path);
     if (fd < 0)
-        return (int)fd;
+        return fd;
     /* The file gets the mode that the socket has when it is bound: never a moment of 0777. */
     call3(SYS_fchmod, fd, 0600, 0);
     long got = call3(SYS_bind, fd, (long)&address, sizeof address);
     if (got == 0)
         got = call3(SYS_listen, fd, backlog, 0);
     if (got == 0)
-        return (int)fd;
-    os_close((int)fd);
+        return fd;
+    os_close(fd);
     return (int)got;
 }
 

@@ -4,7 +4,7 @@
  *
  *     deep tree THREADS COUNT     COUNT allocations of mixed sizes from some 2,000 places of a call
  *                                 tree that is 10 to 30 frames deep, 4,000 blocks live a thread
- *     deep pairs DEPTH COUNT      COUNT pairs of malloc and free below so many frames
+ *     deep pairs DEPTH COUNT      COUNT pairs of malloc and free below DEPTH frames
  *     deep hold COUNT             COUNT blocks live at once
  *
  * The tree is a list of calls in the order they are made, each with its depth, so that two

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/attach.h"
-#include "base/compiler.h"
 #include "base/config.h"
 #include "base/nearest.h"
 #include "tool/command/command.h"
@@ -28,6 +27,7 @@
 /* One process to ask, and where its answers go. */
 struct asking {
     struct process process;
+    const char *verbs;   /* that a process may know, joined by '|' */
     bool as_json, begun; /* the object is open: it begins with the first answer */
     struct json json;
     struct error *error;
@@ -36,6 +36,8 @@ struct asking {
 static bool answers_print(struct asking *asking, const struct arguments *arguments);
 static bool words_send(struct asking *asking, const char *verb, char **words, int fd);
 static bool word_refused(struct asking *asking);
+static const char *verb_nearest(const char *verbs, const char *word, size_t length, size_t *found);
+static const char *option_nearest(const char *word, size_t length, size_t *found);
 static void answer_print(struct asking *asking, const char *answer);
 static void json_begin(struct asking *asking);
 static void fact_put(struct asking *asking, const char *key, const char *value);
@@ -46,7 +48,7 @@ static bool recording_begin(struct asking *asking, const char *file);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
 {
-    struct asking asking = {.error = error};
+    struct asking asking = {.verbs = arguments->command->operands + strlen("PID "), .error = error};
     if (!ctl_process(arguments->operands[0], &asking.process, error))
         return false;
     asking.as_json = arguments_value(arguments, FLAG_JSON);
@@ -119,29 +121,51 @@ static bool words_send(struct asking *asking, const char *verb, char **words, in
 /* Names the nearest verb or option if the process does not know one. */
 static bool word_refused(struct asking *asking)
 {
-    static const char *const verbs[] = {"cpu",      "dump",  "help",   "leaks", "locks",  "mark",
-                                        "purge",    "rate",  "record", "reset", "set",    "show",
-                                        "snapshot", "start", "stats",  "stop",  "version"};
     const char *verb = strstr(asking->error->text, "no verb '");
     const char *option = strstr(asking->error->text, "no option '");
     if (!verb && !option)
         return false;
-    const char *word = strchr(verb ? verb : option, '\'') + 1, *best = NULL;
-    size_t length = strcspn(word, "'"), best_distance = nearest_max(length) + 1;
-    for (size_t i = 0; i < (verb ? COUNT_OF(verbs) : CONFIG_COUNT); i++) {
-        const char *known = verb ? verbs[i] : config_options[i].key;
-        const char *last = strrchr(known, '.'); /* rate: heap.rate */
-        size_t distance = nearest_distance(word, length, known, strlen(known));
+    const char *word = strchr(verb ? verb : option, '\'') + 1;
+    size_t length = strcspn(word, "'"), best_length = 0;
+    const char *best = verb ? verb_nearest(asking->verbs, word, length, &best_length)
+                            : option_nearest(word, length, &best_length);
+    return best ? error_hint(asking->error, "did you mean %.*s?", (int)best_length, best)
+                : error_hint(asking->error, "memoir ctl %d %s", asking->process.pid,
+                             verb ? "help" : "show");
+}
+
+static const char *verb_nearest(const char *verbs, const char *word, size_t length, size_t *found)
+{
+    const char *best = NULL;
+    size_t best_distance = nearest_max(length) + 1;
+    while (*verbs != '\0') {
+        size_t end = strcspn(verbs, "|"), distance = nearest_distance(word, length, verbs, end);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = verbs;
+            *found = end;
+        }
+        verbs += end + (verbs[end] == '|');
+    }
+    return best;
+}
+
+static const char *option_nearest(const char *word, size_t length, size_t *found)
+{
+    const char *best = NULL;
+    size_t best_distance = nearest_max(length) + 1;
+    for (size_t i = 0; i < CONFIG_COUNT; i++) {
+        const char *key = config_options[i].key, *last = strrchr(key, '.'); /* rate: heap.rate */
+        size_t distance = nearest_distance(word, length, key, strlen(key));
         if (last && distance > 0 && nearest_distance(word, length, last + 1, strlen(last + 1)) == 0)
             distance = 0;
         if (distance < best_distance) {
             best_distance = distance;
-            best = known;
+            best = key;
+            *found = strlen(key);
         }
     }
-    return best ? error_hint(asking->error, "did you mean %s?", best)
-                : error_hint(asking->error, "memoir ctl %d %s", asking->process.pid,
-                             verb ? "help" : "show");
+    return best;
 }
 
 /* A relative name is relative to the folder of the process, which the kernel tells. */

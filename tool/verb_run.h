@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `memoir run` looks for, for others who want to know whether it would find it. */
+/* The library that `memoir run` looks for, for verbs that tell whether it would be found. */
 #ifndef TOOL_VERB_RUN_H
 #define TOOL_VERB_RUN_H
 

@@ -4,7 +4,7 @@
 
 #include "base/file/crc.h"
 
-enum { BLOCK_MOST = 65535 };
+enum { STORED_MAX = 65535 };
 
 static void little(uint8_t *at, uint32_t value, unsigned bytes);
 static void block(struct sink *out, const void *bytes, uint32_t length, bool last);
@@ -54,7 +54,7 @@ static int stored(void *context, const void *bytes, size_t length)
     gzip->crc = crc_add(gzip->crc, bytes, length);
     gzip->size += (uint32_t)length;
     while (length > 0) {
-        size_t part = length < BLOCK_MOST ? length : BLOCK_MOST;
+        size_t part = length < STORED_MAX ? length : STORED_MAX;
         block(gzip->out, at, (uint32_t)part, false);
         at += part;
         length -= part;

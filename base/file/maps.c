@@ -15,7 +15,7 @@
 #include "base/os.h"
 #include "base/print.h"
 
-enum { HEADERS_MOST = 64, NOTES_MAX = 1024 };
+enum { HEADERS_MAX = 64, NOTES_MAX = 1024 };
 enum { DIRECT = -2 }; /* instead of a descriptor: our own memory, each address tested first */
 
 /* A source of bytes: memory, or a file where `base` is 0. */
@@ -234,7 +234,7 @@ static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_I
     if (!get(source, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof part)
         return -1;
-    unsigned count = header.e_phnum < HEADERS_MOST ? header.e_phnum : HEADERS_MOST;
+    unsigned count = header.e_phnum < HEADERS_MAX ? header.e_phnum : HEADERS_MAX;
     for (unsigned i = 0; i < count; i++) {
         if (!get(source, header.e_phoff + i * sizeof part, &part, sizeof part))
             return 0;

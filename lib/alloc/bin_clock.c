@@ -32,7 +32,7 @@ void bins_note_above(uint64_t held)
 }
 
 /* How many mallocs from the bin may pass without a slow visit, for the sake of the peak. */
-static uint32_t unseen_most(unsigned mark, const struct stock *stock)
+static uint32_t unseen_max(unsigned mark, const struct stock *stock)
 {
     uint32_t size = (uint32_t)class_size(mark_class(mark)), most;
     if (stock->cap * size <= UNSEEN_BYTES)
@@ -54,7 +54,7 @@ static void clock_shorten(struct heap *heap, unsigned mark, struct stock *stock,
 
 void bin_clock_bound(struct heap *heap, unsigned mark, struct stock *stock)
 {
-    clock_shorten(heap, mark, stock, unseen_most(mark, stock));
+    clock_shorten(heap, mark, stock, unseen_max(mark, stock));
 }
 
 static uint32_t part_bytes = UINT32_MAX;
@@ -65,10 +65,10 @@ void bins_part(uint32_t bytes)
 }
 
 /* How long a part may be that was to have `most` mallocs. */
-static uint32_t part_most(unsigned mark, const struct stock *stock, uint32_t most)
+static uint32_t part_max(unsigned mark, const struct stock *stock, uint32_t most)
 {
     uint32_t bytes = load_relaxed(&part_bytes) / (uint32_t)class_size(mark_class(mark));
-    uint32_t unseen = unseen_most(mark, stock);
+    uint32_t unseen = unseen_max(mark, stock);
     most = bytes == 0 ? 1 : bytes < most ? bytes : most;
     return most < unseen ? most : unseen;
 }
@@ -76,7 +76,7 @@ static uint32_t part_most(unsigned mark, const struct stock *stock, uint32_t mos
 /* Sets the clock for the next part of the wait. */
 static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
-    uint32_t most = part_most(mark, stock, heap->part);
+    uint32_t most = part_max(mark, stock, heap->part);
     uint32_t part = stock->wait < most ? stock->wait : most;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
@@ -87,7 +87,7 @@ uint32_t heap_part_max(const struct heap *heap, unsigned mark, uint32_t most)
 {
     most = most < heap->part ? most : heap->part;
     if (most > UNSEEN_MIN || load_relaxed(&part_bytes) != UINT32_MAX)
-        most = part_most(mark, heap_stock(heap, mark), most);
+        most = part_max(mark, heap_stock(heap, mark), most);
     return most;
 }
 

@@ -119,14 +119,12 @@ static void list_remove(struct central *central, struct span *span)
         span_at(span->next)->prev = span->prev;
 }
 
-/* A fresh span, cut into blocks, all of them free. The first ones of a list are short, so that a
- * program that uses a little of every class stays small. */
+/* A fresh span, cut into blocks, all of them free. */
 static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32_t spans)
 {
     unsigned class = mark_class(mark);
     const struct size_class *c = &size_classes[class];
-    size_t units = (size_t)c->units_min << (spans < 4 ? spans : 4);
-    units = units < c->units_max ? units : c->units_max;
+    size_t units = cut_units(c, spans);
     unsigned blocks = sizes_blocks(c, units);
     void *records = NULL;
     if (watched && (records = meta_take(blocks * sizeof(struct record))) == NULL)
@@ -139,20 +137,8 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     }
     span->mark = (uint8_t)mark;
     span->kinds = watched ? KIND_RECORDED : 0;
-    span->zero = false;
-    span->reached = 0;
     span->home = home_make(pool, watched ? CENTRAL_WATCHED + class : mark);
-    span->record = records == NULL ? 0 : meta_id(records);
-    span->blocks = span->free = (uint16_t)blocks;
-    for (unsigned i = 0; i < COUNT_OF(span->bits); i++) {
-        unsigned rest = blocks > i * 64 ? blocks - i * 64 : 0;
-        span->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
-    }
-    span_set_units(span, true);
-    memset(window.kinds + span->first, (int)mark, units);
-    /* Written before they are read, or the kernel would map its page of zeros first. */
-    store_relaxed(live_at(span_start(span)), 0);
-    store_relaxed(live_at(span_block(span, blocks - 1, class)), 0);
+    cut_begin(span, units, blocks, records, 0);
     store_release(&span->state, SPAN_BLOCKS);
     __atomic_fetch_add(&spans_made, 1, __ATOMIC_RELAXED);
     return span;
@@ -220,8 +206,8 @@ static struct span *any_locked(struct central *central, bool change)
     return span;
 }
 
-/* Whether spans of other sides have so many free blocks that a thread without one takes from
- * these. */
+/* Whether spans of other sides have enough free blocks for a thread without one to take from them.
+ */
 static bool others_have_enough(const struct central *central, size_t size)
 {
     size_t threads = load_relaxed(&pages_threads) + 1, fresh = central->fresh * size;

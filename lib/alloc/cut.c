@@ -2,10 +2,38 @@
 /* See lib/alloc/cut.h. */
 #include "lib/alloc/cut.h"
 
+#include <string.h>
+
 enum { REACHED_STEP = SPAN_BLOCKS_MAX / 64 }; /* `span.reached` is counted in this many blocks */
 
 static void take_low(struct span *span, size_t size, void **end, unsigned count);
 static void take_random(struct span *span, size_t size, void **end, unsigned count);
+
+size_t cut_units(const struct size_class *class, uint32_t spans)
+{
+    size_t units = (size_t) class->units_min << (spans < 4 ? spans : 4);
+    return units < class->units_max ? units : class->units_max;
+}
+
+void cut_begin(struct span *span, size_t units, unsigned blocks, const void *records,
+               uint32_t owner)
+{
+    span->zero = false;
+    span->reached = 0;
+    span->record = records == NULL ? 0 : meta_id(records);
+    span->blocks = span->free = (uint16_t)blocks;
+    for (unsigned i = 0; i < COUNT_OF(span->bits); i++) {
+        unsigned rest = blocks > i * 64 ? blocks - i * 64 : 0;
+        span->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
+    }
+    if (owner != 0) /* in the place of the last bits, which such a span has no blocks for */
+        store_relaxed(&span->owner, owner);
+    span_set_units(span, true);
+    memset(window.kinds + span->first, span->mark, units);
+    /* Written before they are read, or the kernel would map its page of zeros first. */
+    store_relaxed(live_at(span_start(span)), 0);
+    store_relaxed(live_at(span_block(span, blocks - 1, mark_class(span->mark))), 0);
+}
 
 void cut_take(struct span *span, void **end, unsigned count)
 {

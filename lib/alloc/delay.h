@@ -15,7 +15,11 @@
 
 #include "lib/window/window.h"
 
-enum { DELAY_MAX = 64, DELAY_MIN = 8, DELAY_BYTES = 16 << 10 };
+enum {
+    DELAY_MAX = 64,         /* blocks in a queue; of larger ones fewer, */
+    DELAY_BYTES = 16 << 10, /* so that what waits in it is at most this, */
+    DELAY_MIN = 8,          /* but never fewer than this: groups of two, else nothing is random */
+};
 
 struct delay_queue {
     uint8_t next, turned; /* blocks that came; the bits that are turned around */

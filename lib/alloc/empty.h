@@ -14,7 +14,7 @@ void *empty_take(void);
 bool empty_owns(const void *p);
 /* Whether one lives there. */
 bool empty_lives(const void *p);
-/* Its end. False if it has ended. */
+/* Ends the block. False: it has ended already. */
 bool empty_give(void *p);
 
 #endif

@@ -94,8 +94,8 @@ void *lent_take(struct lender *lender, unsigned class);
 size_t lent_size(const void *p);
 /* The lender of p, or NULL. */
 struct lender *lent_by(const void *p);
-/* Frees the live block at p. False if another thread was first. *freed: whom to tell that an extent
- * is free now. */
+/* Frees the live block at p. False if another thread was first. *freed: the lender to tell that an
+ * extent is free now. */
 bool lent_give(void *p, struct lender **freed);
 /* All blocks of the lender are freed. */
 struct lent_sums {

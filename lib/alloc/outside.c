@@ -24,7 +24,7 @@ enum {
 };
 
 /* The same limit as inside of the window: 8 TiB. */
-static const size_t SIZE_MOST = ((size_t)1 << 43) - 1;
+static const size_t BYTES_MAX = ((size_t)1 << 43) - 1;
 
 struct region {
     char *start;
@@ -200,7 +200,7 @@ static char *large_locked(size_t size, size_t align)
 void *outside_take(size_t size, size_t align, bool *zero)
 {
     size = size == 0 ? 1 : size;
-    if (size > SIZE_MOST || align > SIZE_MOST)
+    if (size > BYTES_MAX || align > BYTES_MAX)
         return NULL;
     char *block = NULL;
     *zero = false;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "lib/alloc/cut.h"
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/held.h"
 
@@ -77,13 +78,12 @@ static struct owned *list_of(struct owner *owner, const struct span *span)
                         [mark_class(span->mark)];
 }
 
-/* A fresh span with all its blocks free. The first ones of a list are short. */
+/* A fresh span with all its blocks free. */
 static struct span *span_make(struct owner *owner, unsigned pool, unsigned class, bool recorded,
                               uint32_t spans)
 {
     const struct size_class *c = &size_classes[class];
-    size_t units = (size_t)c->units_min << (spans < 4 ? spans : 4);
-    units = units < c->units_max ? units : c->units_max;
+    size_t units = cut_units(c, spans);
     while (units > c->units_min && sizes_blocks(c, units) > OWNED_MAX)
         units -= c->step;
     unsigned blocks = sizes_blocks(c, units);
@@ -99,20 +99,9 @@ static struct span *span_make(struct owner *owner, unsigned pool, unsigned class
     }
     span->mark = (uint8_t) class;
     span->kinds = (uint8_t)(recorded ? KIND_OWNED | KIND_RECORDED : KIND_OWNED);
-    span->zero = false;
-    span->reached = span->taker = 0;
+    span->taker = 0;
     span->home = HOME_OWNED;
-    span->record = records == NULL ? 0 : meta_id(records);
-    span->blocks = span->free = (uint16_t)blocks;
-    for (unsigned i = 0; i < WORDS; i++) {
-        unsigned rest = blocks > i * 64 ? blocks - i * 64 : 0;
-        span->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
-    }
-    store_relaxed(&span->owner, meta_id(owner));
-    span_set_units(span, true);
-    memset(window.kinds + span->first, (int)class, units);
-    store_relaxed(live_at(span_start(span)), 0);
-    store_relaxed(live_at(span_block(span, blocks - 1, class)), 0);
+    cut_begin(span, units, blocks, records, meta_id(owner));
     store_release(&span->state, SPAN_BLOCKS);
     return span;
 }

@@ -108,8 +108,10 @@ void tail_doubt(void)
 
 void tail_exit(void)
 {
-    enum { MOST_MS = 20, SPANS = 16 };
-    uint64_t until_ms = os_now_ms() + MOST_MS;
+    /* The end of a program does not wait for long: what is not compared within LOOK_MS_MAX is left
+     * out. The time is asked for once in SPANS. */
+    enum { LOOK_MS_MAX = 20, SPANS = 16 };
+    uint64_t until_ms = os_now_ms() + LOOK_MS_MAX;
     bool inside = lock_held != 0; /* a signal handler that interrupted a call ends the program */
     uint32_t ids = harden_on && !inside && !load_relaxed(&doubted) ? span_count() : 0;
     for (uint32_t id = 1; id < ids && (id % SPANS != 0 || os_now_ms() < until_ms); id++) {

@@ -21,7 +21,10 @@
 #include "lib/leak/leak.h"
 #include "lib/process/process.h"
 
-enum { TICK_EVERY = 16, COUNT_EVERY = 1024 };
+enum {
+    TICK_EVERY = 16,    /* of visits that are frequent, one in this many looks at the time */
+    COUNT_EVERY = 1024, /* exact mode: visits until the recorder file gets the heap's counts */
+};
 
 static uint32_t trim_generation; /* heaps configured before it give everything back */
 

@@ -15,7 +15,7 @@
 void *elsewhere_take(size_t size, size_t align, bool *zero);
 /* Counts a block of memory that the program lends. From outside. */
 void elsewhere_lent(size_t usable);
-/* One got another size; so many ended at once. From outside. */
+/* One got another size; `blocks` of them ended at once. From outside. */
 void elsewhere_resized(size_t before, size_t now);
 void elsewhere_ended(uint64_t blocks, uint64_t bytes);
 /* Frees p if it is such a block. From outside. */

@@ -8,7 +8,12 @@
 #include "base/compiler.h"
 #include "base/os.h"
 
-enum { REGIONS = 64, FIRST = 16 << 10, REGION_MIN = 1 << 20, HEADER = 16 };
+enum {
+    REGIONS = 64,         /* blocks are never reused: with REGION_MIN this bounds them to 64 MiB */
+    FIRST = 16 << 10,     /* static: a handler may come when nothing can be mapped */
+    REGION_MIN = 1 << 20, /* bytes */
+    HEADER = 16,
+};
 
 struct region {
     char *start;

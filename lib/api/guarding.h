@@ -15,8 +15,8 @@
 struct caller; /* lib/watch/unwind.h */
 struct origin; /* lib/api/cold_inside.h */
 
-/* Before the start: one block is guarded for so many new spans of blocks, and one in so many large
- * ones; 0: none (jemalloc's san_guard_small and san_guard_large). */
+/* Before the start: one block is guarded for every `spans_every` new spans of blocks, and one in
+ * `large_every` large ones; 0: none (jemalloc's san_guard_small and san_guard_large). */
 void guarding_ask(uint64_t spans_every, uint64_t large_every);
 /* Before the start: one in `every` blocks of these sizes is guarded, from number `seed` on; 0: from
  * any (mimalloc's guarded_sample_rate and its relatives). All calls take the slow path then. */

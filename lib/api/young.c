@@ -20,7 +20,7 @@ static bool left_threads;
 
 /* With many threads, most do little, and a heap costs memory in each. A thread that had to sleep
  * for a lock needs fewer of them with a heap. */
-static uint32_t calls_most(void)
+static uint32_t calls_max(void)
 {
     if (lock_slept)
         return CALLS_MIN;
@@ -45,7 +45,7 @@ bool young_is(void)
         totals_tick(now);
     }
     return young.ended || young.calls <= CALLS_MIN ||
-           (young.calls <= calls_most() && !heap_parked(young.pool));
+           (young.calls <= calls_max() && !heap_parked(young.pool));
 }
 
 uint64_t young_seed(void)

@@ -13,7 +13,11 @@
 #include "base/os_timer.h"
 #include "lib/watch/watch.h"
 
-enum { NS = 1000000000, SCOUT_NS = NS / 10, BONUS_MAX = 1000 };
+enum {
+    NS = 1000000000,
+    SCOUT_NS = NS / 10, /* CPU time of the process between two looks for threads without a clock */
+    BONUS_MAX = 1000,   /* expirations that one thread takes over; the rest is for later ones */
+};
 
 static uint64_t period_ns = NS / 100;
 static int signal_now;

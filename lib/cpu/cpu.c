@@ -40,7 +40,7 @@ static int (*filter)(void *argument);
 static void *filter_argument;
 static uint32_t uncovered, ended;
 static uint64_t first_ms;
-/* Up to the last start, and at that. */
+/* Sums up to the last start, and the values at that moment. */
 static uint64_t on_ns, on_since_ns;
 static struct os_usage used, used_since;
 

@@ -19,7 +19,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture_leaks.h"
 #include "lib/dump/capture_record.h"
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 

@@ -30,7 +30,7 @@ enum {
     PARTS_MAX = 1024,     /* snapshots of a file */
     NAMES_MAX = 100,      /* that are tried */
     SIZE_USUAL = 4 << 20, /* where the option leaves it to us: this, */
-    SNAPSHOTS_USUAL = 16, /* or so many snapshots like the last one */
+    SNAPSHOTS_USUAL = 16, /* or this many snapshots like the last one */
     RARER = 16,           /* where no shorter file can be made: one each 16th of the run */
 };
 

@@ -243,9 +243,9 @@ static void keep_drop_oldest(unsigned family)
 }
 
 void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned most,
-                    uint64_t most_bytes)
+                    uint64_t bytes_max)
 {
-    if (most == 0 && most_bytes == 0)
+    if (most == 0 && bytes_max == 0)
         return;
     if (ring == NULL)
         ring = os_map(KEPT_MAX * sizeof *ring);
@@ -267,7 +267,7 @@ void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned 
                 sum += kept_at(i)->bytes;
             }
         /* The newest file stays, however large it is. */
-        if (files <= 1 || ((most == 0 || files <= most) && (most_bytes == 0 || sum <= most_bytes)))
+        if (files <= 1 || ((most == 0 || files <= most) && (bytes_max == 0 || sum <= bytes_max)))
             return;
         keep_drop_oldest(family);
     }

@@ -9,7 +9,7 @@
 #include "base/os.h"
 #include "lib/dump/dump_file.h"
 #include "lib/dump/dump_lock.h"
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 #include "lib/leak/leak.h"
 
 enum { BUFFER_SIZE = 4096 }; /* on the stack of an ordinary call */

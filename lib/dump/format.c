@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 
 typedef int writer(const struct format_options *options, struct sink *sink);
 

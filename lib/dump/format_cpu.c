@@ -4,7 +4,7 @@
  * stack how many periods it was found for, how many addresses follow, and these, leaf first; an end
  * (0, 1, 0); then what is mapped, as text. Readers take one off all addresses but the first.
  */
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 
 #include "base/compiler.h"
 #include "base/file/maps.h"

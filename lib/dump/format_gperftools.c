@@ -12,7 +12,7 @@
  * scale it. The profile of growth says `growth`: bytes that the heap became larger by, the latest
  * first.
  */
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 
 #include "base/os.h"
 #include "base/print.h"

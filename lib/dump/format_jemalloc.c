@@ -14,7 +14,7 @@
  * Two passes over the sites: one for the threads' sums in the head, one for the stacks. Bytes are
  * usable sizes. The numbers of every line are made of that line's own sums.
  */
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * fields of the outer message may come in any order, so everything is sent as soon as it is known:
  * a string when it gets its number, a location before the first sample with its address.
  */
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 
 #include <string.h>
 #include <sys/auxv.h>

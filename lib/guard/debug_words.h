@@ -11,7 +11,7 @@
 
 /* The first line, with the option debug, of an error that a call found. False: another one. */
 bool debug_headline(struct print *out, const struct guard_report *report);
-/* Before the first line of GUARD_WRITTEN: which bytes, and who freed the block. */
+/* Before the first line of GUARD_WRITTEN: which bytes, and where the block was freed. */
 void debug_details(struct print *out, const struct guard_report *report);
 
 #endif

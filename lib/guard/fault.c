@@ -120,17 +120,7 @@ static void pass(int number, siginfo_t *info, void *context)
     }
     if (action.sa_flags & (int)SA_RESETHAND)
         program.sa_handler = SIG_DFL;
-    uint64_t mask = 0, own = 0;
-    memcpy(&mask, &((ucontext_t *)context)->uc_sigmask, sizeof mask);
-    memcpy(&own, &action.sa_mask, sizeof own);
-    mask |= own;
-    if (!(action.sa_flags & SA_NODEFER))
-        mask |= (uint64_t)1 << (number - 1);
-    os_signals_set(mask, NULL);
-    if (action.sa_flags & SA_SIGINFO)
-        action.sa_sigaction(number, info, context);
-    else
-        action.sa_handler(number);
+    interrupt_call(&action, number, info, context);
 }
 
 /* The instruction is executed again, and the kernel ends the program in it. */

@@ -21,10 +21,10 @@ struct caller; /* lib/watch/unwind.h */
 extern HIDDEN bool guard_all, guard_sampled, guard_debug, guard_fences;
 /* All calls must come to cold code: one of the two that are about every block. */
 extern HIDDEN bool guard_calls;
-/* One block is guarded for so many new spans of blocks, and one in so many large blocks; 0: none.
- * Set before the start. */
+/* One block is guarded for every `guard_spans_every` new spans of blocks, and one in
+ * `guard_large_every` large blocks; 0: none. Set before the start. */
 extern HIDDEN uint64_t guard_spans_every, guard_large_every;
-/* One block in so many of the sizes from `least` to `most`, from the one with number `first` on.
+/* One block in `every` of the sizes from `least` to `most`, from the one with number `first` on.
  * Set before the start; all calls must come to cold code then. */
 struct guard_counted {
     uint64_t every, first;

@@ -10,7 +10,12 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 
-enum { SETS = 4096, WAYS = 4, BORN_BITS = 24, SET_SHIFT = 4 };
+enum {
+    SETS = 4096, /* of WAYS entries: 16,384 samples in 256 KiB, of which few pages are touched */
+    WAYS = 4,    /* if there are few samples */
+    BORN_BITS = 24,
+    SET_SHIFT = 4,
+};
 
 struct entry {
     uint64_t key; /* granule of the block, and of its record BORN_BITS of the time; 0: none */

@@ -28,7 +28,7 @@ struct recorder {
     struct batch batch; /* counted by this thread */
     unsigned era;       /* the era of `batch` */
     /* Limits for this thread: beyond them the totals must be looked at. `room` is for growth. */
-    uint64_t allocated_most, freed_most, room;
+    uint64_t allocated_max, freed_max, room;
     uint32_t owner; /* the thread that had it last */
     bool kept;
 };
@@ -40,7 +40,7 @@ void recorder_give(struct recorder *recorder);
 INLINE void recorder_clear(struct recorder *recorder)
 {
     recorder->batch = (struct batch){0};
-    recorder->allocated_most = recorder->freed_most = recorder->room = 0;
+    recorder->allocated_max = recorder->freed_max = recorder->room = 0;
 }
 /* The calling thread's own recorder; NULL if it borrows. */
 struct recorder *recorder_kept(void);

@@ -359,9 +359,9 @@ static bool recorder_look(struct recorder *recorder)
     batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
     if (recorder->batch.allocated > batch || recorder->batch.freed > batch)
         share(recorder);
-    recorder->allocated_most =
+    recorder->allocated_max =
         least_of(batch, recorder->batch.allocated + distance(&goals.allocated, now.allocated));
-    recorder->freed_most =
+    recorder->freed_max =
         least_of(batch, recorder->batch.freed + distance(&goals.freed, now.freed));
     recorder->room =
         least_of(highest > now.live ? highest - now.live : 0, distance(&goals.live, now.live));
@@ -376,7 +376,7 @@ bool totals_grow(uint64_t bytes)
         return look(progress_now(NULL));
     }
     recorder->batch.allocated += bytes;
-    if (unlikely(bytes > recorder->room || recorder->batch.allocated > recorder->allocated_most))
+    if (unlikely(bytes > recorder->room || recorder->batch.allocated > recorder->allocated_max))
         return recorder_look(recorder);
     recorder->room -= bytes;
     return false;
@@ -391,7 +391,7 @@ void totals_shrink(uint64_t bytes)
     }
     recorder->batch.freed += bytes;
     recorder->room += bytes;
-    if (unlikely(recorder->batch.freed > recorder->freed_most))
+    if (unlikely(recorder->batch.freed > recorder->freed_max))
         recorder_look(recorder);
 }
 

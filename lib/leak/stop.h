@@ -14,6 +14,8 @@
 
 #include "lib/leak/roots.h"
 
+/* A stopped thread goes on by itself after STOP_MAX_MS without a sign of the scan, and a stop is
+ * extended up to STOP_ALL_MS: a scan that dies must not leave the program standing. */
 enum { STOP_MAX_MS = 5000, STOP_ALL_MS = 10000 };
 
 enum stop_outcome {

@@ -14,7 +14,7 @@
 #include "base/os_socket.h"
 #include "base/print.h"
 
-enum { LOOKS_MAX = 64, BATCH_SIZE = 4096 };
+enum { LOOKS_MAX = 64, BATCH_SIZE = 4096 }; /* sockets that one start removes at most; bytes */
 
 static pid_t socket_owner(const char *name);
 static void socket_look(const char *folder, pid_t pid);

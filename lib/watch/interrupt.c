@@ -135,17 +135,22 @@ static void pass_on(int signal, siginfo_t *info, void *context)
         interrupt_exchange(signal, &plain, NULL);
     if (!(action.sa_flags & SA_RESTART))
         arch_call_end((char *)context - ARCH_SIGNAL_CONTEXT, os_readable);
+    interrupt_call(&action, signal, info, context);
+}
+
+void interrupt_call(const struct sigaction *action, int signal, void *info, void *context)
+{
     uint64_t mask = 0, own = 0;
     memcpy(&mask, &((ucontext_t *)context)->uc_sigmask, sizeof mask);
-    memcpy(&own, &action.sa_mask, sizeof own);
+    memcpy(&own, &action->sa_mask, sizeof own);
     mask |= own;
-    if (!(action.sa_flags & SA_NODEFER))
+    if (!(action->sa_flags & SA_NODEFER))
         mask |= (uint64_t)1 << (signal - 1);
     os_signals_set(mask, NULL);
-    if (action.sa_flags & SA_SIGINFO)
-        action.sa_sigaction(signal, info, context);
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(signal, info, context);
     else
-        action.sa_handler(signal);
+        action->sa_handler(signal);
 }
 
 static void pass(enum interrupt kind, const siginfo_t *info, void *context)

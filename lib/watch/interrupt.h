@@ -45,6 +45,9 @@ void interrupt_wrapped(void);
 bool interrupt_is_shared(int signal);
 /* What the program has set for a shared signal, and what it sets now; NULL: nothing. */
 void interrupt_exchange(int signal, const struct sigaction *action, struct sigaction *before);
+/* In a handler of ours, for any signal: calls the program's, as the kernel would have done, with
+ * its mask of signals. `info` is a siginfo_t. */
+void interrupt_call(const struct sigaction *action, int signal, void *info, void *context);
 
 /*
  * System calls that wait and that the kernel does not begin again after a handler, whatever flags

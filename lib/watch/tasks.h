@@ -80,8 +80,8 @@ uint32_t tasks_count(void);
 /* The row of a thread, made if it has none (*fresh); TASK_NONE if there is no room. Takes a lock:
  * not in signal handlers. */
 uint32_t tasks_join(pid_t tid, bool *fresh);
-/* The number of the calling thread, whose id is `tid`; TASK_NONE if it has none, or so many threads
- * have come since that it is not found at once. */
+/* The number of the calling thread, whose id is `tid`; TASK_NONE if it has none, or is not found
+ * at once, because many threads have come since. */
 uint32_t tasks_self(pid_t tid);
 /* The same, however long it takes to find. */
 uint32_t tasks_self_search(pid_t tid);

@@ -4,7 +4,7 @@
 
 #include "base/compiler.h"
 
-enum { PLACES = 64 };
+enum { PLACES = 64 }; /* walks at the same time: more than there are processors, mostly */
 
 static BULK struct place {
     struct walk walk; /* first: `walks_give` finds the place by it */

@@ -54,7 +54,7 @@ extern struct lock arena_lock;
 bool arena_init(void);
 /* Opens at least `units` more of the window; *got is how many. Returns the first, or 0. */
 uint32_t arena_claim(uint32_t units, uint32_t *got);
-/* Whether the option `limit` forbids so many bytes more. */
+/* Whether the option `limit` forbids `more` bytes. */
 bool arena_limited(size_t more);
 /* Counts bytes of blocks that lie elsewhere for it; negative ones go back to the kernel. */
 void arena_beside(ptrdiff_t bytes);

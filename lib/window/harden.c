@@ -18,9 +18,9 @@ size_t harden_tail;
 uint32_t harden_units;
 
 uint64_t harden_secret, harden_fill;
-static bool markers;         /* the kernel closes pages without mappings of their own */
-static uint64_t sealed_most; /* how many ranges may be closed by mappings of their own, */
-static uint64_t sealed;      /* and are, or were and may be again */
+static bool markers;        /* the kernel closes pages without mappings of their own */
+static uint64_t sealed_max; /* how many ranges may be closed by mappings of their own, */
+static uint64_t sealed;     /* and are, or were and may be again */
 
 void harden_init(void)
 {
@@ -31,7 +31,7 @@ void harden_init(void)
     markers = probe != NULL && os_guard(probe, page, true);
     if (probe != NULL)
         os_unmap(probe, page);
-    sealed_most = os_mappings_max() / 4;
+    sealed_max = os_mappings_max() / 4;
     harden_secret = os_random();
     /* Eight times one byte, which is not 0, as it ends strings, and not that of a letter. */
     harden_fill = (os_random() % 0x7f | 0x80) * UINT64_C(0x0101010101010101);
@@ -76,7 +76,7 @@ bool harden_close(void *at, size_t bytes)
         return length == bytes;
     if (!os_return(pages, length))
         wipe_locked(pages, length);
-    if (load_relaxed(&sealed) < sealed_most && os_access(pages, length, false))
+    if (load_relaxed(&sealed) < sealed_max && os_access(pages, length, false))
         __atomic_fetch_add(&sealed, 1, __ATOMIC_RELAXED);
     return false;
 }

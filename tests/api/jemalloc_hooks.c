@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
 /* jemalloc's experimental hooks. Those for calls get each call with its name and arguments, a
  * realloc that moves as an allocation and then a free, and none of the calls that they make
- * themselves; those for samples get sampled blocks alone; an event comes for each so many bytes; a
+ * themselves; those for samples get sampled blocks alone; an event comes for every N bytes; a
  * stack of the program's own is in the dump; and a dump may go to a device. */
 #include "memoir/compat/jemalloc/jemalloc.h"
 

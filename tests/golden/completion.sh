@@ -51,5 +51,24 @@ offers 'off on' "memoir ctl $pid heap=" memoir ctl "$pid" heap =
 offers 'on' "memoir ctl $pid heap=on" memoir ctl "$pid" heap = on
 offers 'heap.rate' "memoir ctl $pid show heap.r" memoir ctl "$pid" show heap.r
 offers 'few.folded' "memoir ctl $pid dump few" memoir ctl "$pid" dump few
+# The table has all verbs that a process knows.
+memoir ctl "$pid" help | sed 's/[: ].*//' | sort >known
+[ "$(wc -l <known)" -gt 10 ] || fail "the process knows: $(cat known)"
+LINE="memoir ctl $pid " bash ask.sh memoir ctl "$pid" '' | grep -v '=$' | sort | diff known - ||
+    fail "verbs of memoir ctl and those that are offered differ"
 offers 'off' 'memoir run --set heap=of' memoir run --set heap = of
+# Old commands take files, and so do guard and recover.
+offers 'few.folded' 'memoir jeprof --text few' memoir jeprof --text few
+offers 'few.folded' 'memoir flamegraph.pl f' memoir flamegraph.pl f
+offers 'few.folded' 'memoir recover few' memoir recover few
+case " $(LINE='memoir cpu ' bash ask.sh memoir cpu '' | tr '\n' ' ')" in
+*" $pid "*) ;;
+*) fail "memoir cpu offers no process" ;;
+esac
+for shell in bash zsh fish; do
+    memoir completion "$shell" | grep -w "WORDS'*)*$" && fail "$shell is offered a name of the table"
+done
+memoir completion zsh | sed -n '/^    recover)/,/;;/p' | grep -q "'\*:file:_files'" ||
+    fail "zsh: recover does not take files"
+memoir completion fish | grep -q "from recover' -F" || fail "fish: recover does not take files"
 finish

@@ -234,7 +234,7 @@ def judge(words, form, codes, answer):
 
 for path in inputs.values():
     runs.append((["shell", path], "text", (0, 1, 2, 3), True))
-share = int(os.environ.get("SHARE") or "1")  # one in so many
+share = int(os.environ.get("SHARE") or "1")  # one in this many
 runs = runs[::share]
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
     results = list(pool.map(lambda run: judge(*run), runs))

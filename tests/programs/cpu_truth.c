@@ -9,7 +9,7 @@
  *   cpu_truth shares THREADS MS   ten functions in shares of 1 to 10 of 55
  *   cpu_truth mixed THREADS MS    the same functions, system calls and page faults, at random
  *   cpu_truth blocks THREADS MS   a little work, a little sleep
- *   cpu_truth short THREADS N     N times so many threads that live for 20 us to 3 ms
+ *   cpu_truth short THREADS N     N times THREADS threads that live for 20 us to 3 ms
  *   cpu_truth waits THREADS MS    for MS milliseconds on the wall; lines "burn NS" and
  *                                 "wait_in_sleep NS" tell time on the wall, for all threads
  */
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/programs/cpu_parts.h"
+#include "tests/programs/cpu_burners.h"
 
 enum { CALLS = PARTS, FAULTS, BURN, WAIT, KINDS, THREADS_MAX = 256 };
 static const char *const names[KINDS] = {

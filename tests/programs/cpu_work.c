@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/programs/cpu_parts.h"
+#include "tests/programs/cpu_burners.h"
 
 int ProfilerStart(const char *path) __attribute__((weak));
 void ProfilerStop(void) __attribute__((weak));

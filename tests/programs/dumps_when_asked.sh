@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # quick-too
 # Every trigger makes its dumps and no others; forked and exec'd children write files of their own;
-# only so many files are kept; a signal gets its dump while the program sleeps.
+# dump.keep limits the files; a signal gets its dump while the program sleeps.
 . "$(dirname "$0")/common.sh"
 build "$root/tests/programs/dumps.c" -o "$place/program"
 
@@ -17,7 +17,7 @@ run() {
     [ ! -s "$place/said" ] || fail "$options: said $(head -n 1 "$place/said")"
 }
 
-# made WHAT LEAST MOST: so many files with -WHAT- in their names, and no other ones
+# made WHAT LEAST MOST: LEAST to MOST files with -WHAT- in their names, and no other ones
 made() {
     of=$(find "$place/out" -name "p-*-$1-*.memoir" | wc -l)
     all=$(find "$place/out" -type f | wc -l)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper: handlers allocate and free on an alternate stack that has so many bytes beyond what the
+ * helper: handlers allocate and free on an alternate stack that has some bytes beyond what the
  * kernel needs for a signal, in front of a page that may not be touched. Twice: in the first
  * thread, where most code is new to the library, and in another one.
  */

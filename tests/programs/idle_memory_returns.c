@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* helper of idle_memory_returns.sh: frees 200 MB, then goes on with a little work for the seconds
- * of its argument, or with a very little if there is a third one: so many pairs of malloc and free
- * a second. Prints how many MiB are resident at the end beyond those of the start. */
+ * of its argument, or with a very little if there is a third one: that many pairs of malloc and
+ * free a second. Prints how many MiB are resident at the end beyond those of the start. */
 #include <time.h>
 
 #include "tests/programs/memory.h"

@@ -72,7 +72,7 @@ int main(int count, char **arguments)
 END
 build program.c -o program
 
-# ours COUNT WHAT: so many lines of ours in err
+# ours COUNT WHAT: COUNT lines of ours in err
 ours() {
     count=$(grep -c '^memoir:' err)
     [ "$count" -eq "$1" ] || fail "$2: $count lines, not $1: $(cat err)"

@@ -4,7 +4,7 @@
  * library as with ours.
  *   fill NEW FREED   the bytes of new and of freed blocks; -1: not compared
  *   out CALL         a call that can't be served; says "went on" if it comes back
- *   over SIZE COUNT  writes a page behind each of so many blocks */
+ *   over SIZE COUNT  writes a page behind each of COUNT blocks */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>

@@ -68,7 +68,7 @@ found san_guard_small:1 64 10000
 MALLOC_CONF=san_guard_large:3 ./fills over 100000 2 >output 2>&1 || fail "two of three large blocks: $(cat output)"
 MALLOC_CONF=san_guard_small:1000000 ./fills over 64 10000 >output 2>&1 || fail "no span of a million: $(cat output)"
 
-# Statistics for each so many bytes, in the sections and the format that the options say.
+# Statistics after each N bytes, in the sections and the format that the options say.
 cat >interval.c <<'C'
 #include <stdlib.h>
 int main(void)

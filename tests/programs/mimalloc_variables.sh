@@ -80,7 +80,7 @@ if [ -e "$compat/libmimalloc.so.3" ]; then
     run MIMALLOC_VERBOSE=1
     has "^mimalloc: option 'purge_delay': 10 $"
 fi
-# Guarded blocks: an access beyond one in so many, of the sizes in question, is reported.
+# Guarded blocks: an access beyond one block in N, of the sizes in question, is reported.
 build -x c - -o over <<'END'
 #include <stdlib.h>
 int main(int count, char **words)

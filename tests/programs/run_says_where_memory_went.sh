@@ -146,7 +146,7 @@ expect 0 memoir run ../target 2>"$place/errors"
 said '^    RSS  [0-9.]+ MiB peak$'
 rm -f ./*
 
-# so many rows; numbers that are rough
+# as many rows; numbers that are rough
 expect 0 memoir run --exact -n 1 ../target 2>"$place/errors"
 [ "$(grep -c run_target.c "$place/errors")" -eq 3 ] || fail "-n 1: $(cat "$place/errors")"
 expect 0 memoir run --rate 100M ../target 2>"$place/errors"

@@ -10,7 +10,7 @@ failed=0
 $cc -g -O1 -pthread -I"$MEMOIR_ROOT/include" "$MEMOIR_ROOT/tests/programs/scans_in_odd_programs.c" \
     -o target "$MEMOIR_LIB" -Wl,-rpath,"$(dirname "$MEMOIR_LIB")"
 
-odd() { # RESULTS COMMAND...: at least so many scans have a result; 0: any number
+odd() { # RESULTS COMMAND...: at least RESULTS scans have a result; 0: any number
     least=$1
     shift
     status=0

@@ -23,7 +23,7 @@ enum {
     BLOCKS = 80,               /* enough calls for a heap of its own where none waits */
     LEFT = 5,                  /* of those, freed by main after the thread's end */
     FIRST_BYTES = 700,
-    YOUNG_PAIRS = 4, /* so many pairs of malloc and free go without a heap, warm or not */
+    YOUNG_PAIRS = 4, /* this many pairs of malloc and free go without a heap, warm or not */
 };
 
 struct task {

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Dumps that are made every so many bytes come as often as the program's bytes say, in every run:
+# Dumps that are made every N bytes come as often as the program's bytes say, in every run:
 # they follow the allocator's counters and not the estimate of a sampled profile.
 . "$(dirname "$0")/common.sh"
 build "$(dirname "$0")/interval.c" -o "$place/interval"
 cd "$place" || exit 2
 
-dumps() { # LEAST MOST WHAT COMMAND...: so many files are made in folder dumps
+dumps() { # LEAST MOST WHAT COMMAND...: LEAST to MOST files are made in folder dumps
     least=$1 most=$2 what=$3
     shift 3
     for run in 1 2 3; do

@@ -19,7 +19,7 @@ build -O2 -fPIC -shared -ftls-model=initial-exec "$root/tests/programs/walks_agr
     "$root/base/object.c" "$root/base/loaded.c" "$root/base/os.c" "$root/base/os_memory.c" "$root/base/confine.c" \
     "$root/base/alternate.c" -o shim.so
 
-walk() { # NAME LEAST COMMAND: at least so many walks, none of them different
+walk() { # NAME LEAST COMMAND: at least LEAST walks, none of them different
     name=$1
     least=$2
     shift 2

@@ -94,7 +94,7 @@ int main(void)
     assert(map_start(&map, THINGS));
     size_t size = map.size;
     fill(&map, 0, 1);
-    assert(map.size == size); /* it was made for so many */
+    assert(map.size == size); /* it was made for that many */
     map_free(&map);
     return 0;
 }

@@ -153,7 +153,7 @@ static const struct {
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
-/* How many of so many blocks are picked: the gaps between them are geometric. */
+/* How many blocks are picked: the gaps between them are geometric. */
 static uint64_t pick(uint64_t blocks, double picked)
 {
     double at = 0, scale = 1 / log1p(-picked);

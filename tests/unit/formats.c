@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "lib/dump/dump.h"
-#include "lib/dump/format_parts.h"
+#include "lib/dump/format_inside.h"
 #include "lib/heap/observer.h"
 #include "lib/heap/threads.h"
 #include "lib/heap/track.h"

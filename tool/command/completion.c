@@ -36,18 +36,39 @@ static void put_words(const char *words)
         putchar(*words == '|' ? ' ' : *words);
 }
 
-/* The words of operands, without the process before them. */
-static const char *words_of(const char *operands)
+static bool takes_process(const struct command *command)
 {
-    if (strcmp(operands, "PATH") == 0)
-        return "";
-    return strncmp(operands, "PID ", 4) == 0 ? operands + 4 : operands;
+    return strncmp(command->operands, "PID ", 4) == 0;
+}
+
+/* Profiles, other files, or the command line of another program, which has files. */
+static bool takes_files(const struct command *command)
+{
+    return commands_reads(command) || strcmp(command->operands, "PATH") == 0 ||
+           strcmp(command->operands, "WORDS") == 0;
+}
+
+/* The words of operands, without the process before them. */
+static const char *words_of(const struct command *command)
+{
+    return takes_process(command) ? command->operands + 4 : command->operands;
 }
 
 static void put_verbs(void)
 {
     for (size_t i = 0; i < commands_count; i++)
         printf("%s%s", i > 0 ? " " : "", commands[i].verb);
+}
+
+/* As patterns of `case`. */
+static void put_verbs_that(bool (*take)(const struct command *command))
+{
+    bool any = false;
+    for (size_t i = 0; i < commands_count; i++) {
+        if (take(&commands[i]))
+            printf("%s%s", any ? "|" : "", commands[i].verb);
+        any = any || take(&commands[i]);
+    }
 }
 
 static void put_help_words(void)
@@ -210,8 +231,8 @@ static void show_bash(void)
         printf("' operands='");
         if (strcmp(commands[i].operands, "VERB") == 0)
             put_help_words();
-        else if (strcmp(commands[i].operands, "COMMAND") != 0 && !commands_reads(&commands[i]))
-            put_words(words_of(commands[i].operands));
+        else if (strcmp(commands[i].operands, "COMMAND") != 0 && !takes_files(&commands[i]))
+            put_words(words_of(&commands[i]));
         printf("' ;;\n");
     }
     bash_operands();
@@ -238,15 +259,12 @@ static void bash_operands(void)
            "        COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
            "    else\n"
            "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
-           "        [[ $word == [0-9]* ]] && "
-           "COMPREPLY+=($(compgen -W \"$(_memoir_pids)\" -- \"$word\"))\n"
+           "        [[ $word == [0-9]* || $verb == @(");
+    put_verbs_that(takes_process);
+    printf(") ]] &&\n"
+           "            COMPREPLY+=($(compgen -W \"$(_memoir_pids)\" -- \"$word\"))\n"
            "        case $verb in ");
-    bool any = false;
-    for (size_t i = 0; i < commands_count; i++) {
-        if (takes_function(&commands[i]))
-            printf("%s%s", any ? "|" : "", commands[i].verb);
-        any = any || takes_function(&commands[i]);
-    }
+    put_verbs_that(takes_function);
     printf(") _memoir_function ;; esac\n"
            "    fi\n}\n"
            "complete -o filenames -F _memoir memoir\n");
@@ -321,12 +339,13 @@ static void show_zsh(void)
             printf(" \\\n            '1:command or topic:(");
             put_help_words();
             printf(")'");
-        } else if (commands_reads(&commands[i]))
-            printf(" \\\n            '*:profile:_files'");
+        } else if (takes_files(&commands[i]))
+            printf(" \\\n            '*:%s:_files'",
+                   commands_reads(&commands[i]) ? "profile" : "file");
         else if (operands[0]) {
-            bool process = words_of(operands) != operands;
+            bool process = takes_process(&commands[i]);
             printf(" \\\n            %s", process ? "'1:process:_pids' '2:word:(" : "'1:word:(");
-            put_words(words_of(operands));
+            put_words(words_of(&commands[i]));
             printf(")'");
         }
         printf("\n        ;;\n");
@@ -363,7 +382,7 @@ static void show_fish(void)
         printf("'\n");
         if (operands[0] == '\0')
             continue;
-        if (commands_reads(&commands[i])) {
+        if (takes_files(&commands[i])) {
             printf("complete -c memoir -n '__fish_seen_subcommand_from %s' -F\n", verb);
             continue;
         }
@@ -373,8 +392,8 @@ static void show_fish(void)
         else if (strcmp(operands, "VERB") == 0)
             put_help_words();
         else
-            put_words(words_of(operands));
-        printf("%s'\n", words_of(operands) == operands ? "" : " (__fish_complete_pids)");
+            put_words(words_of(&commands[i]));
+        printf("%s'\n", takes_process(&commands[i]) ? " (__fish_complete_pids)" : "");
     }
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];

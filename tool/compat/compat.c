@@ -14,7 +14,7 @@
 void compat_end(int status)
 {
     if (fflush(stdout) != 0 && status == 0) {
-        if (errno != EPIPE) /* who closed it has seen enough */
+        if (errno != EPIPE) /* the reader closed it: it has seen enough */
             fprintf(stderr, "can't write standard output: %s\n", strerror(errno));
         status = 1;
     }

@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "tool/report/picture/picture.h"
 
-/* Which format, and who shows it; no ending: standard output. */
+/* The format, and the programs that show it; no ending: standard output. */
 static const struct kind {
     enum compat_option how;
     const char *format, *ending, *viewer;

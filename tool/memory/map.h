@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hash map of the command. It maps what a thing is known by to the thing's number; the things
- * themselves lie in a list of the caller's, who tells the map what to compare.
+ * themselves lie in a list of the caller's, which gives the functions that hash and compare them.
  *
  * A slot is the number + 1, and above it, in the bits that numbers do not need yet, a part of the
  * thing's hash, so that a wrong candidate is seldom looked at. Cost: 5 to 11 bytes a thing. Keys

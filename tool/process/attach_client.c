@@ -51,10 +51,10 @@ static bool folder_is_right(const char *path, unsigned user);
 static bool process_call(const struct process *process, pid_t thread, struct error *error);
 static bool line_send(int channel, const char *line, int fd);
 static unsigned answer_ms(const char *line);
-static bool answer_take(pid_t pid, int channel, unsigned most_ms, int32_t *status, char **answer);
+static bool answer_take(pid_t pid, int channel, unsigned ms_max, int32_t *status, char **answer);
 
 static bool still_there(struct process *process, unsigned *asleep, struct error *error);
-static ssize_t packet_take(pid_t pid, int channel, unsigned most_ms, void *buffer, size_t size);
+static ssize_t packet_take(pid_t pid, int channel, unsigned ms_max, void *buffer, size_t size);
 static bool is_left_over(pid_t pid, const char *path);
 
 const char *attach_refusal(const struct process *process)
@@ -404,10 +404,10 @@ static unsigned answer_ms(const char *line)
     return ANSWER_MS + (ms > WATCH_MAX_MS ? WATCH_MAX_MS : (unsigned)ms);
 }
 
-static bool answer_take(pid_t pid, int channel, unsigned most_ms, int32_t *status, char **answer)
+static bool answer_take(pid_t pid, int channel, unsigned ms_max, int32_t *status, char **answer)
 {
     struct attach_answer head = {0};
-    ssize_t got = packet_take(pid, channel, most_ms, &head, sizeof head);
+    ssize_t got = packet_take(pid, channel, ms_max, &head, sizeof head);
     if (got < 0)
         return false;
     errno = got == 0 ? ECONNRESET : EPROTO;
@@ -431,13 +431,13 @@ static bool answer_take(pid_t pid, int channel, unsigned most_ms, int32_t *statu
 }
 
 /* One packet, within the time that an answer may take; a stopped process takes none. */
-static ssize_t packet_take(pid_t pid, int channel, unsigned most_ms, void *buffer, size_t size)
+static ssize_t packet_take(pid_t pid, int channel, unsigned ms_max, void *buffer, size_t size)
 {
     enum { LOOK_MS = 500 };
     struct pollfd one = {channel, POLLIN, 0};
     char state = 0;
     int ready = 0;
-    for (unsigned i = 0; i < most_ms / LOOK_MS && ready == 0 && state != 'T' && state != 't'; i++) {
+    for (unsigned i = 0; i < ms_max / LOOK_MS && ready == 0 && state != 'T' && state != 't'; i++) {
         ready = poll(&one, 1, LOOK_MS);
         state = ready == 0 ? process_state(pid) : 0;
     }

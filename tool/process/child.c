@@ -27,7 +27,7 @@ static void child_become(const struct child *child, char **words, bool detached,
                          const struct sigaction *ended, int report);
 static void child_wait(struct child *child);
 
-enum { ECHO_MS = 250 };
+enum { ECHO_MS = 250 }; /* a signal this soon after the program's end was sent to both of us */
 static uint64_t ended_ms;
 
 static uint64_t now_ms(void);
@@ -187,7 +187,12 @@ static bool is_worth_waiting(uint64_t *alone_ms)
 
 bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid), void *context)
 {
-    enum { STEP_MS = 10, MOMENT_MS = 500, LOOK_MS = 1000, START_MS = 2000 };
+    enum {
+        STEP_MS = 10,    /* between two looks: most descendants end with the program, */
+        MOMENT_MS = 500, /* those that live for longer than this are announced, */
+        LOOK_MS = 1000,  /* and then looked at this often */
+        START_MS = 2000, /* within which a program must have loaded the library */
+    };
     struct timespec step = {0, STEP_MS * 1000000L};
     uint64_t from_ms = now_ms(), seen_ms = from_ms, alone_ms = 0;
     bool announced = false, starting;

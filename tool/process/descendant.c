@@ -42,7 +42,7 @@ pid_t descendant_with_library(pid_t last, bool *starting)
     if (last > 0 && is_below_us(last))
         return last;
     /* One that ends while the list is made may leave a child that is not in it: none is below us if
-     * two lists are equal, or if we have no child, to whom the children of the ended come. */
+     * two lists are equal, or if we have no child: the children of ended processes become ours. */
     for (bool equal = false; found == 0 && !equal && has_child();) {
         struct relative *relatives = NULL;
         size_t all = relatives_read(&relatives);

@@ -179,7 +179,7 @@ static CURLcode transfer(const char *url, const char *body, const struct http_op
     return code;
 }
 
-/* Who is trusted, and who we say we are. */
+/* The authority to trust, and the certificate that we show. */
 static void identify(CURL *handle, const struct http_options *options)
 {
     if (options->cert)

@@ -12,10 +12,10 @@
 #include "tool/terminal/terminal.h"
 
 struct http_options {
-    unsigned seconds;       /* how long the server should record; 0: as it likes */
+    unsigned seconds;       /* how long the server should record; 0: its default */
     unsigned timeout;       /* seconds that all of it may take; 0: as long as something comes */
-    const char *cert, *key; /* files: who we are; NULL: not said */
-    const char *authority;  /* file: whom we trust; NULL: whom the system does */
+    const char *cert, *key; /* files: our certificate and its key; NULL: none */
+    const char *authority;  /* file: the authority to trust; NULL: the system's */
 };
 
 /* http://host:port, host:port/path, ... into the file. Without a path: its heap. A server of

@@ -11,7 +11,7 @@ enum input_kind { INPUT_NOTHING, INPUT_FILE, INPUT_PROGRAM, INPUT_PROCESS, INPUT
 enum input_kind input_kind_of(const char *word);
 struct input_options {
     struct read_options read;
-    unsigned seconds; /* that a server should record for; 0: as it likes */
+    unsigned seconds; /* how long a server should record; 0: its default */
     bool add_up;      /* dumps of one process, too */
     const char *ask;  /* what a process is asked, with a file for the answer; NULL: its profile */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What /proc tells about a process, as far as control from outside must know it: who owns it, what
- * it is called inside its own namespaces, whether the library is in it and could answer. Nothing
+ * What /proc tells about a process, as far as control from outside must know it: its user, what it
+ * is called inside its own namespaces, whether the library is in it and could answer. Nothing
  * here touches the process.
  */
 #ifndef PROCESS_PROC_H

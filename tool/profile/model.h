@@ -41,6 +41,8 @@ enum {
     TRAIT_DUMP = 4,    /* all that is live, and not whose it is: two of one run count it twice */
     TRAIT_THREAD = 8,  /* the reader picks the thread of read_options */
     TRAIT_PPROF = 16,  /* pprof's own, which has all that pprof knows */
+    TRAIT_GPERFTOOLS = 32, /* gperftools' text about the heap, which Go's pprof scales */
+    TRAIT_GUARD = 64,      /* reports about guarded blocks */
 };
 
 enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
@@ -178,7 +180,7 @@ struct profile_moment {
     int64_t time_ns; /* since the start */
     uint64_t live_bytes;
     uint32_t name; /* string: the reason, the mark's name; may be 0 */
-    bool rows;     /* has a place in `history`: the first so many of those with rows */
+    bool rows;     /* has a column of `history`, which are in the order of moments */
     bool clock;    /* nothing happened: a snapshot was due */
 };
 
@@ -336,7 +338,7 @@ uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *
 uint32_t profile_location(struct profile *profile, const struct profile_location *location,
                           const struct profile_line *lines, uint32_t count);
 unsigned profile_type(struct profile *profile, const char *name, const char *unit);
-/* Room for so many, where that is known; without it, half as much again is kept in reserve. */
+/* Room for `samples` rows, if their number is known; otherwise half as much again is reserved. */
 void profile_reserve(struct profile *profile, size_t samples);
 /* The row; the caller fills `values` in. Columns for all types there are by then. */
 size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_set);

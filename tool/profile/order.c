@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_FRAMES = 1 << 18, BUFFER_STACKS = 1 << 14, ROUNDS_MAX = 40 };
+enum {
+    BUFFER_FRAMES = 1 << 18, /* 1 MiB of frames is sorted at once, */
+    BUFFER_STACKS = 1 << 14, /* of at most this many stacks */
+    ROUNDS_MAX = 40,         /* frames that a range is split by before it counts as a recursion */
+};
 
 struct tail {
     uint32_t at, count; /* in sorter->buffer */

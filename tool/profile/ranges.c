@@ -7,7 +7,10 @@
 
 #include "tool/memory/memory.h"
 
-enum { LOOSE_MAX = 512, STEPS_MAX = 256 };
+enum {
+    LOOSE_MAX = 512, /* unsorted ranges, which every search looks through */
+    STEPS_MAX = 256, /* ranges around each other that a search looks at: it bounds its time */
+};
 
 static void sort_in(struct ranges *ranges);
 static int compare(const void *left, const void *right);
@@ -26,7 +29,7 @@ bool ranges_add(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t 
 uint32_t ranges_find(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t end,
                      ranges_accept *accept, const void *context)
 {
-    /* More at a time the more there are: all of it is sorted seldom enough. */
+    /* Sorts when the unsorted ones are more than a 64th: each sort looks at all of them. */
     if (ranges->count - ranges->sorted > LOOSE_MAX + ranges->sorted / 64)
         sort_in(ranges);
     const struct range *items = ranges->items;

@@ -7,7 +7,6 @@
 #include "tool/record/guard_report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read.h"
@@ -27,8 +26,7 @@ bool guard_report_print(const char *path, FILE *out, bool as_json, struct error 
     bool done = profile_read_file(&profile, path, &read, &reason);
     if (!done)
         error_set(error, ERROR_INPUT, "%s: %s", path, reason.reason);
-    bool report =
-        done && profile.comments.count > 0 && strcmp(profile.format, "memoir guard report") == 0;
+    bool report = done && profile.comments.count > 0 && (profile.traits & TRAIT_GUARD);
     if (done && !report) {
         error_set(error, ERROR_INPUT, "%s is not a guard report (format: %s)", path,
                   profile.format);

@@ -2,7 +2,7 @@
 /*
  * Whose memory is it? Frames of allocators, of what programs wrap around them and of the libraries
  * that all programs use stand between malloc and the code that wanted the memory; what they
- * allocate belongs to who called them. The list is data: blame.def.
+ * allocate belongs to their caller. The list is data: blame.def.
  *
  * Cost: a function of a profile is compared with the rows that begin with its first letter.
  */

@@ -173,7 +173,7 @@ static bool same_file(const struct half *a, const struct half *b)
 static void match_lines(struct diff *diff, const struct builds builds[2], struct half *halves,
                         size_t count)
 {
-    enum { NEAREST_MAX = 64 };
+    enum { NEAREST_MAX = 64 }; /* each line is compared with each: 4,096 pairs at most */
     size_t olds = 0;
     while (olds < count && halves[olds].old)
         olds++;

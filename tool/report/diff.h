@@ -27,7 +27,7 @@ struct diff {
     struct diff_row *rows; /* real changes first, the largest first; then noise; then the same */
     size_t count, real, noisy;
     double change, noise; /* of the totals */
-    /* So many sites are behind such a share of all that grew (or shrank, if the total did). */
+    /* `explain_sites` sites have `explain_share` of all that grew (or shrank, if the total did). */
     size_t explain_sites;
     double explain_share;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a view is made, for those in this room who make one: the filters, and each location of a
+ * How a view is made, for this room alone: the filters, and each location of a
  * profile as the frames it stands for, made when it is first met. It stays as long as the view,
  * since the frames of a stack are put together from it again and again.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What filters leave of a profile, as a profile, for those who write files: samples and frames that
+ * What filters leave of a profile, as a profile, for writers of files: samples and frames that
  * are not wanted go, all that is known of the others stays. If everything is wanted, the profile is
  * what it was. Else the heap over time and the exact counts go as well: they are of the whole.
  */

@@ -4,7 +4,7 @@
  *
  * The order of things is pprof's: focus and ignore look at whole stacks, show and hide take frames
  * out, from and prune cut. Then, at the leaf, library frames go to their caller; they stay in front
- * for who wants to see them.
+ * where all frames are to be seen.
  *
  * Cost: a few nanoseconds a frame, once the frames of all its locations are known.
  */

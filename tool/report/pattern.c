@@ -12,7 +12,11 @@
 
 #include "tool/terminal/terminal.h"
 
-enum { MATCH_STEPS = 1000000, HEAP_KIB = 20000, TEXT_MAX = 1 << 16 };
+enum {
+    MATCH_STEPS = 1000000, /* a pattern that backtracks for longer is refused, */
+    HEAP_KIB = 20000,      /* and so is one that needs more memory for it */
+    TEXT_MAX = 1 << 16,    /* bytes */
+};
 
 static pcre2_match_context *limits; /* of every match; made once */
 

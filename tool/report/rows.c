@@ -96,7 +96,7 @@ static void rows_sum(const struct view *view, struct view_row *rows, size_t *see
     }
 }
 
-/* Gone, but there at one of the profile's moments. */
+/* Nothing of it is live now, but something was at one of the profile's moments. */
 static bool is_past(const struct view_row *row)
 {
     for (unsigned i = 0; i < PROFILE_MOMENTS_MAX; i++)

@@ -25,14 +25,14 @@ void table_foot(const struct view *view, const struct style *style);
 void table_value(const struct view *view, const struct style *style, int64_t value, unsigned width);
 void table_value_share(const struct view *view, const struct style *style, int64_t value,
                        unsigned width);
-/* "±3%", where that is worth a word, and ">999%" for more; how wide the column of them is, with the
- * space before it. */
+/* "±3%", if the error is large enough to be shown, ">999%" at most; how wide that column is, with
+ * the space before it. */
 void table_error(const struct style *style, const struct view_value *value);
 unsigned table_error_width(const struct style *style);
-/* Name and place in so many columns, the name in `name` of them. Ends without spaces. */
+/* Name and place in `width` columns, the name in `name` of them. Ends without spaces. */
 void table_site(const struct view *view, const struct style *style, uint32_t frame, unsigned name,
                 unsigned width);
-/* Columns that the longest name of such rows needs, at most so many. */
+/* Columns that the longest name of such rows needs, at most `max`. */
 unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
                           unsigned max);
 /* How many that should be, of `room` columns for name and place. */

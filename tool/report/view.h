@@ -26,7 +26,7 @@ enum view_by {
 };
 
 enum view_frames {
-    VIEW_BLAME,   /* leaf frames of allocators and libraries belong to who called them */
+    VIEW_BLAME,   /* leaf frames of allocators and libraries belong to their caller */
     VIEW_CALLERS, /* only the allocator's own frames go, as in pprof */
     VIEW_ALL,
 };

@@ -96,7 +96,7 @@ bool stacks_link(struct maker *maker)
 struct view_stack view_stack(const struct view *view, size_t stack)
 {
     struct maker *maker = view->maker;
-    for (unsigned i = 0; i < 2; i++) /* who asks for one often asks for it again */
+    for (unsigned i = 0; i < 2; i++) /* callers often ask for the same one again */
         if (maker->path_of[i] == stack + 1)
             maker->turn = i;
     unsigned turn = maker->turn;

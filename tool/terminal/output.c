@@ -220,7 +220,7 @@ static bool failed(struct output *output, const char *what, struct error *error)
                      output->path ? output->path : "standard output", strerror(errno));
 }
 
-/* ---- the temporary file goes when we have to -------------------------------------------- */
+/* ---- signals that end the command remove the temporary file ----------------------------- */
 
 static void cleanup_start(const char *path)
 {
@@ -230,10 +230,11 @@ static void cleanup_start(const char *path)
     for (size_t i = 0; i < COUNT_OF(ends); i++)
         if (sigaction(ends[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
             sigaction(ends[i], &leaves, NULL);
-    sigaction(SIGXFSZ, &ignores, &before_limit); /* a limit of size is an error as others are */
+    sigaction(SIGXFSZ, &ignores,
+              &before_limit); /* writing beyond the size limit fails as other errors do */
 }
 
-/* Then again without us, so that who waits sees what it was. */
+/* The signal is raised again without a handler, so that the parent sees by which one we end. */
 static void leave(int number)
 {
     if (unfinished)

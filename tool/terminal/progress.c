@@ -17,7 +17,13 @@
 #include "tool/terminal/screen.h"
 #include "tool/terminal/style.h"
 
-enum { FIRST_MS = 300, AGAIN_MS = 100, AGAIN_LOG_MS = 10000, BAR = 10, NAME_MIN = 8 };
+enum {
+    FIRST_MS = 300,       /* what is quicker shows nothing */
+    AGAIN_MS = 100,       /* on a terminal; */
+    AGAIN_LOG_MS = 10000, /* elsewhere each time is a line of a log */
+    BAR = 10,
+    NAME_MIN = 8,
+};
 
 static struct {
     pthread_mutex_t lock;

@@ -107,7 +107,7 @@ bool terminal_end(struct error *error)
             terminal_next(pager.next);
         return true; /* leaving the pager early is no error */
     }
-    if (!written && reason == EPIPE) /* who closed it has seen enough */
+    if (!written && reason == EPIPE) /* the reader closed it */
         return true;
     return written ||
            error_set(error, ERROR_INPUT, "can't write standard output: %s", strerror(reason));

@@ -256,7 +256,7 @@ static void name_halve(char *text, size_t size, unsigned width)
     memcpy(text + head, dots(), length);
 }
 
-/* Bytes of `text` that fill at most so many columns, whole characters. */
+/* Bytes of `text` that fill at most `columns` columns, whole characters. */
 static size_t columns_bytes(const char *text, unsigned columns)
 {
     const char *at = text, *end = text + strlen(text);

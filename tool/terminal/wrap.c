@@ -59,7 +59,7 @@ void wrap_line(FILE *to, const char *line, size_t length, unsigned width)
     putc('\n', to);
 }
 
-/* Where the part of the line ends that fills at most so many columns: before a wide gap of the
+/* Where the part of the line ends that fills at most `width` columns: before a wide gap of the
  * second half, else before the last space, else in a word. */
 static const char *part_end(const char *at, const char *end, unsigned width)
 {

@@ -42,7 +42,7 @@ struct cxx_string {
 
 /* MallocExtension::FreeListInfo, and a std::vector of it */
 struct free_list {
-    size_t size_least, size_most, bytes;
+    size_t size_min, size_max, bytes;
     const char *kind;
 };
 struct free_lists {

@@ -71,7 +71,7 @@ static void count(struct print *out, uint64_t value, const char *what)
     print_format(out, "              %s\n", what);
 }
 
-/* A number, right-aligned in so many columns; then the text. */
+/* A number, right-aligned in `width` columns; then the text. */
 static void column(struct print *out, uint64_t value, size_t width, const char *text)
 {
     size_t from = print_length(out);

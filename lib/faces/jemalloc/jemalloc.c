@@ -267,7 +267,7 @@ static void print_interval(void)
 {
     jemalloc_stats(NULL, NULL, jemalloc_values[JEMALLOC_stats_interval_opts].text);
 }
-/* Statistics for each so many bytes that are allocated: a dump that writes no file. */
+/* Statistics each time that stats_interval bytes were allocated: a dump that writes no file. */
 static const struct dump_style interval_stats = {.run = print_interval};
 
 void jemalloc_ready(void)

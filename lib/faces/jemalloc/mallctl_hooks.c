@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Answers of mallctl to the names below experimental.hooks.*: functions of the program's for every
- * call, for blocks that are sampled, for each so many bytes of a thread, for files that were
+ * call, for blocks that are sampled, for every N bytes that a thread allocates, for files that were
  * dumped, for the stack of a sample, and in the place of an abort. Those for calls and bytes take
  * all calls off the hot path while there are any; the others cost nothing.
  */

@@ -149,7 +149,7 @@ static void *real(const char *name)
     return next_find(name);
 }
 
-/* The whole file, for good. */
+/* The whole file, in memory that is never given back. */
 static const char *file_read(const char *path)
 {
     char *text = os_map(FILE_MAX);

@@ -71,7 +71,7 @@ void mimalloc_process(struct mimalloc_process *process);
 struct wish {
     size_t size;
     size_t align;        /* a power of two, */
-    size_t offset;       /* for the address so many bytes behind the block's start */
+    size_t offset;       /* in bytes from the block's start: the address there is aligned */
     bool zero;           /* to the last usable byte */
     struct owner *owner; /* the heap that it comes from; NULL: the thread's default */
 };

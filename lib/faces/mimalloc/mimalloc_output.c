@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What mimalloc's face prints, and to whom: a function that the program has registered, or standard
- * error. What is printed before a function is registered is kept, up to a limit, and given to the
- * first one that is.
+ * What mimalloc's face prints, and where: to a function that the program has registered, or to
+ * standard error. What is printed before a function is registered is kept, up to a limit, and given
+ * to the first one that is.
  */
 #include <errno.h>
 #include <stdarg.h>

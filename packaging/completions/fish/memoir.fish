@@ -67,9 +67,9 @@ complete -c memoir -f
 complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir and summarize its use of memory'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c memoir -n __fish_use_subcommand -a guard -d 'reports about overflows, uses after free and wrong frees, with names and lines'
-complete -c memoir -n '__fish_seen_subcommand_from guard' -a ' (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from guard' -F
 complete -c memoir -n __fish_use_subcommand -a recover -d 'finish the recordings of programs that were left running or killed with memoir run'
-complete -c memoir -n '__fish_seen_subcommand_from recover' -a ' (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from recover' -F
 complete -c memoir -n __fish_use_subcommand -a top -d 'the sites with the most memory, one line each'
 complete -c memoir -n '__fish_seen_subcommand_from top' -F
 complete -c memoir -n __fish_use_subcommand -a report -d 'one-page summary: totals, heap over time, top allocation sites'
@@ -115,22 +115,22 @@ complete -c memoir -n '__fish_seen_subcommand_from shell' -F
 complete -c memoir -n __fish_use_subcommand -a doctor -d 'find out why data or names are missing'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump leaks record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump leaks record snapshot mark reset purge cpu locks stats show set version help (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a cpu -d 'sample the CPU time of a running process and show its functions'
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a stats -d 'show where the resident memory of a process is'
 complete -c memoir -n '__fish_seen_subcommand_from stats' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a jeprof -d 'jemalloc'\''s jeprof: the same options, tables and shell'
-complete -c memoir -n '__fish_seen_subcommand_from jeprof' -a 'WORDS'
+complete -c memoir -n '__fish_seen_subcommand_from jeprof' -F
 complete -c memoir -n __fish_use_subcommand -a google-pprof -d 'the pprof of gperftools: the same options, tables and shell'
-complete -c memoir -n '__fish_seen_subcommand_from google-pprof' -a 'WORDS'
+complete -c memoir -n '__fish_seen_subcommand_from google-pprof' -F
 complete -c memoir -n __fish_use_subcommand -a pprof -d 'pprof of gperftools or of Go, depending on its options'
-complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
+complete -c memoir -n '__fish_seen_subcommand_from pprof' -F
 complete -c memoir -n __fish_use_subcommand -a flamegraph.pl -d 'draw folded stacks, from FILE or standard input, as an SVG on standard output'
-complete -c memoir -n '__fish_seen_subcommand_from flamegraph.pl' -a 'WORDS'
+complete -c memoir -n '__fish_seen_subcommand_from flamegraph.pl' -F
 complete -c memoir -n __fish_use_subcommand -a difffolded.pl -d 'join two files of folded stacks into one with both numbers, for flamegraph.pl'
-complete -c memoir -n '__fish_seen_subcommand_from difffolded.pl' -a 'WORDS'
+complete -c memoir -n '__fish_seen_subcommand_from difffolded.pl' -F
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or topic, or list the most common commands'
 complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run guard recover top report tree peek list disasm traces peak export merge redact diff leaks churn frag sizes threads time check symbols shell doctor ctl cpu stats ps jeprof google-pprof pprof flamegraph.pl difffolded.pl options help version completion man blame filters formats metrics moments'

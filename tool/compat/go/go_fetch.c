@@ -148,8 +148,7 @@ static bool read_one(struct profile *profile, const struct compat_words *words, 
                     : error.reason);
     else
         done = true;
-    if (done && (strcmp(profile->format, "gperftools heap") == 0 ||
-                 strcmp(profile->format, "gperftools growth") == 0))
+    if (done && (profile->traits & TRAIT_GPERFTOOLS))
         scale_heap(profile, &head);
     if (done && !profile_sums_fit(profile)) {
         fprintf(stderr,
@@ -392,7 +391,8 @@ static bool sample_same(const void *context, uint32_t number, const void *key)
 /* gperftools' dumps without a count of all allocations have other names there. */
 static void rename_types(struct profile *profile)
 {
-    if (profile->types != 2 || strcmp(profile->format, "gperftools heap") != 0)
+    unsigned traits = TRAIT_GPERFTOOLS | TRAIT_DUMP; /* files of growth are no dumps */
+    if (profile->types != 2 || (profile->traits & traits) != traits)
         return;
     profile->type[0].name = profile_string_of(profile, "objects");
     profile->type[1].name = profile_string_of(profile, "space");

@@ -21,7 +21,7 @@ static const uint64_t NO_BYTES = UINT64_MAX;
 struct survey {
     struct profile *profile;
     struct list snapshots; /* struct snapshot */
-    size_t whole;          /* so many of them */
+    size_t whole;          /* how many of them are complete */
     struct capture_process process;
     struct capture_text reason; /* of the latest */
     uint64_t start_ms, end_ms;

@@ -41,7 +41,7 @@ void clock_rows_start(struct clock_rows *clock, struct profile *profile,
 static void blocked_note(struct clock_rows *clock, const struct clock_thread *kept,
                          const struct capture_cpu_thread *thread)
 {
-    enum { MUCH_NS = 50000000, SHARE = 4 };
+    enum { MUCH_NS = 50000000, SHARE = 4 }; /* five samples at 100 Hz, and less than one of four */
     if (clock->wall || thread->cpu_ns < MUCH_NS || thread->ns > thread->cpu_ns / SHARE)
         return;
     if (clock->blocked++ == 0)

@@ -21,7 +21,7 @@
 #include "tool/profile/read/java.h"
 #include "tool/profile/read/read.h"
 
-enum { HEAD = 2, LEAST_HEAD = 3, MOST_HEAD = 1 << 10 };
+enum { HEAD = 2, HEAD_MIN = 3, HEAD_MAX = 1 << 10 };
 
 struct words {
     const char *bytes;
@@ -58,9 +58,9 @@ static bool find_words(const struct read_input *input, struct words *words)
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
         *words = (struct words){input->bytes + skipped, (input->size - skipped) / forms[i].width,
                                 forms[i].width, forms[i].big};
-        if (words->count > HEAD + LEAST_HEAD && word(words, 0) == 0 &&
-            word(words, 1) >= LEAST_HEAD && word(words, 1) < MOST_HEAD && word(words, 2) <= 1 &&
-            word(words, 3) > 0 && word(words, 3) <= UINT32_MAX)
+        if (words->count > HEAD + HEAD_MIN && word(words, 0) == 0 && word(words, 1) >= HEAD_MIN &&
+            word(words, 1) < HEAD_MAX && word(words, 2) <= 1 && word(words, 3) > 0 &&
+            word(words, 3) <= UINT32_MAX)
             return true;
     }
     return false;

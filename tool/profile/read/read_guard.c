@@ -101,4 +101,5 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_guard = {.name = "memoir guard report", .is = is, .read = read};
+const struct reader reader_guard = {
+    .name = "memoir guard report", .is = is, .read = read, .traits = TRAIT_GUARD};

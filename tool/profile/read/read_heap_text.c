@@ -73,7 +73,7 @@ static bool take_kind(struct reading *it, struct text line, bool brackets_repeat
     if (text_starts(&word, "growth") || text_starts(&word, "fragmentation")) {
         profile->kind = PROFILE_GROWTH;
         profile->format = "gperftools growth";
-        profile->traits = 0;
+        profile->traits = TRAIT_GPERFTOOLS;
     } else if (memmem(word.at, (size_t)(word.end - word.at), "_v2", 3)) {
         it->rate = number > 0 ? (int64_t)number : OLD_RATE;
     } else if (word.end - word.at == 4 && text_starts(&word, "heap")) {
@@ -188,4 +188,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
 }
 
 const struct reader reader_heap_text = {
-    .name = "gperftools heap", .is = is, .read = read, .traits = TRAIT_DUMP};
+    .name = "gperftools heap", .is = is, .read = read, .traits = TRAIT_DUMP | TRAIT_GPERFTOOLS};

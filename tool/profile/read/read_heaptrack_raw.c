@@ -70,7 +70,7 @@ void heaptrack_raw_trace(struct heaptrack *track, struct cursor line)
     kept->caller = caller < track->traces.count ? (uint32_t)caller : 0; /* an earlier one */
 }
 
-/* The info of so many bytes from a stack; a new one if there is none. */
+/* The info of `size` bytes from a stack; a new one if there is none. */
 static uint32_t info_of(struct heaptrack *track, uint64_t size, uint64_t trace)
 {
     bool fresh;

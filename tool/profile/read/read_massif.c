@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * massif's output: snapshots of the heap's size, some of them with a tree of who allocated it, from
- * the allocating function down to main. Bytes of a node that its children do not have are those of
+ * massif's output: snapshots of the heap's size, some of them with a tree of call sites, from the
+ * allocating function down to main. Bytes of a node that its children do not have are those of
  * the stack that ends there; "N places, all below massif's threshold" are a frame of their own.
  *
  * In use is what the last tree says, or that of the snapshot asked for; the peak is the tree that

@@ -2,7 +2,10 @@
 /* See mappings.h. Texts of a profile are the same where they lie in the same place. */
 #include "tool/profile/write/mappings.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+#include "tool/profile/write/line.h"
 
 static int compare(const void *one, const void *other, void *context);
 static uintptr_t file_of(const struct profile *profile, const struct profile_mapping *mapping);
@@ -61,4 +64,15 @@ const struct profile_mapping *mappings_find(const struct mappings *mappings, con
             return mapping;
     }
     return profile_mapping_at(profile, 0);
+}
+
+void mappings_put(const struct profile *profile, FILE *file)
+{
+    for (uint32_t i = 1; i < profile->mappings.count; i++) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, i);
+        fprintf(file, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0          ",
+                mapping->start, mapping->limit, mapping->offset);
+        line_put(profile_text(profile, mapping->path), file);
+        putc_unlocked('\n', file);
+    }
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "tool/profile/profile.h"
-#include "tool/profile/write/line.h"
+#include "tool/profile/write/mappings.h"
 
 /* The columns of time and count; count -1: none. */
 static void columns_find(const struct profile *profile, unsigned type, int columns[2])
@@ -63,13 +63,7 @@ static bool contention(const struct profile *profile, const struct write_options
         stack_put(profile, i, file);
     }
     fputs("--- Memory map: ---\n", file);
-    for (uint32_t i = 1; i < profile->mappings.count; i++) {
-        const struct profile_mapping *mapping = profile_mapping_at(profile, i);
-        fprintf(file, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0          ",
-                mapping->start, mapping->limit, mapping->offset);
-        line_put(profile_text(profile, mapping->path), file);
-        putc_unlocked('\n', file);
-    }
+    mappings_put(profile, file);
     free(sums);
     return true;
 }

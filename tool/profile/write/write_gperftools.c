@@ -17,6 +17,7 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"
+#include "tool/profile/write/mappings.h"
 
 enum { LIVE_OBJECTS, LIVE_BYTES, ALL_OBJECTS, ALL_BYTES, COLUMNS };
 enum { INVENTED = 0x100000, INVENTED_STEP = 16 };
@@ -73,21 +74,10 @@ static void head_put(const struct profile *profile, const int columns[COLUMNS], 
         fprintf(file, "# %s\n", mark);
 }
 
-static void rest_put(const char *text, FILE *file)
-{
-    line_put(text, file);
-    putc_unlocked('\n', file);
-}
-
-static void mappings_put(const struct profile *profile, FILE *file)
+static void libraries_put(const struct profile *profile, FILE *file)
 {
     fputs("\nMAPPED_LIBRARIES:\n", file);
-    for (uint32_t i = 1; i < profile->mappings.count; i++) {
-        const struct profile_mapping *mapping = profile_mapping_at(profile, i);
-        fprintf(file, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0          ",
-                mapping->start, mapping->limit, mapping->offset);
-        rest_put(profile_text(profile, mapping->path), file);
-    }
+    mappings_put(profile, file);
 }
 
 /* Readers take every address for one behind a call, and look before it. */
@@ -124,7 +114,7 @@ static bool plain_put(const struct profile *profile, const int columns[COLUMNS],
         numbers_put(numbers, file);
         addresses_put(profile, i, file);
     }
-    mappings_put(profile, file);
+    libraries_put(profile, file);
     free(sums);
     return true;
 }
@@ -152,7 +142,8 @@ static bool symbolized(const struct profile *profile, const struct write_options
     columns_find(profile, options->type, columns);
     if (done) {
         fputs("--- symbol\nbinary=", file);
-        rest_put(program[0] != '\0' ? program : "unknown", file);
+        line_put(program[0] != '\0' ? program : "unknown", file);
+        putc_unlocked('\n', file);
         for (size_t i = 0; i < flat.frames_count; i++) {
             /* Some readers look for addresses of callers less 1, some do not. */
             for (unsigned k = 0; k < 2; k++) {

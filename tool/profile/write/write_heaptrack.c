@@ -38,7 +38,7 @@ struct object {
     uint32_t info; /* 0: none */
 };
 
-/* So many objects of a sample. The first few have a byte more. */
+/* The `count` objects of a sample, of `size` bytes; the first `larger` of them have one more. */
 struct objects {
     int64_t count, larger, size;
     uint32_t first; /* of their records; 0: not written yet */
@@ -416,7 +416,7 @@ static void held_free(struct heaptrack *track)
     track->held.info = 0;
 }
 
-/* Allocated and freed: the first so many at once. */
+/* Allocated and freed: the first `at_once` together. */
 static void objects_pass(struct heaptrack *track, const struct objects *objects, int64_t at_once)
 {
     for (int64_t i = 0; i < objects->count; i++) {

@@ -41,7 +41,7 @@ static int compare_times(const void *one, const void *other)
     return (a->kind != PLAIN) - (b->kind != PLAIN);
 }
 
-/* Of many points, the highest of so many equal parts. */
+/* Of many points, the highest of each of PLAIN_MAX equal parts. */
 static void points_add(struct massif *massif)
 {
     const struct profile_point *points = massif->profile->points.items;

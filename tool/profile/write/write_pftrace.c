@@ -352,7 +352,7 @@ static int64_t column(const struct flat *flat, size_t stack, int type)
     return value > 0 ? value : 0;
 }
 
-/* How many objects so many bytes are. */
+/* How many objects `live` bytes are. */
 static int64_t objects_of(const struct tracer *tracer, const struct flat *flat,
                           const struct dump *dump, size_t stack, int64_t live)
 {

@@ -53,7 +53,7 @@ const struct view *html_past(struct html *html);
 /* The table of leaks. */
 bool html_leaks_make(struct html *html);
 
-/* "±3 %" with a space before it, where that is worth a word. */
+/* "±3 %" with a space before it, if the error is large enough to be shown. */
 void html_error(FILE *file, const struct view_value *value);
 /* Function and place of a frame. */
 void html_site(FILE *file, const struct view_frame *frame);

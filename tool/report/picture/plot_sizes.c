@@ -109,7 +109,7 @@ static void sizes_panel(struct plot *plot, const struct sizes *sizes, const doub
     plot_y_axis(plot, max, unit);
     double step = (plot->right - plot->left) / (sizes->end - sizes->first);
     double bar = fmin(step * 0.78, 64);
-    unsigned every = (unsigned)fmax(1, ceil(46 / step)); /* so many bars have one label */
+    unsigned every = (unsigned)fmax(1, ceil(46 / step)); /* one label for this many bars */
     for (unsigned i = sizes->first; i < sizes->end; i++) {
         double middle = plot->left + (i - sizes->first + 0.5) * step, y = plot_y(plot, values[i]);
         char size[32], value[32], share[16];

@@ -152,14 +152,21 @@ static void frame_print(struct peek *peek, const struct view_row *row)
     neighbours_print(peek, row, false);
 }
 
+/* The frame at the other end of an edge; UINT32_MAX: it is none of the row's callers (or callees).
+ */
+static uint32_t neighbour_of(const struct view_edge *edge, const struct view_row *row, bool callers)
+{
+    uint32_t mine = callers ? edge->callee : edge->caller;
+    return mine != row->frame ? UINT32_MAX : callers ? edge->caller : edge->callee;
+}
+
 static void neighbours_json(struct peek *peek, const struct view_row *row, bool callers)
 {
     json_array(&peek->json, callers ? "callers" : "callees");
     for (size_t i = 0; i < peek->edges_count; i++) {
         const struct view_edge *edge = &peek->edges[i];
-        uint32_t mine = callers ? edge->callee : edge->caller;
-        uint32_t other = callers ? edge->caller : edge->callee;
-        if (mine != row->frame || other == UINT32_MAX)
+        uint32_t other = neighbour_of(edge, row, callers);
+        if (other == UINT32_MAX)
             continue;
         json_object(&peek->json, NULL);
         table_json_frame(&peek->json, peek->view, other);
@@ -179,9 +186,8 @@ static void neighbours_print(const struct peek *peek, const struct view_row *row
     uint64_t rest = 0;
     for (size_t i = 0; i < peek->edges_count; i++) {
         const struct view_edge *edge = &peek->edges[i];
-        uint32_t mine = callers ? edge->callee : edge->caller;
-        uint32_t other = callers ? edge->caller : edge->callee;
-        if (mine != row->frame || other == UINT32_MAX)
+        uint32_t other = neighbour_of(edge, row, callers);
+        if (other == UINT32_MAX)
             continue;
         if (shown++ < max) {
             line_print(peek, &edge->sum, (double)row->total.value, mark, other);

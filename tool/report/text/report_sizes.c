@@ -257,7 +257,7 @@ static void put_text(const struct view *view, const struct sizes *sizes, const s
         put_row(sizes, &sizes->rows[i], largest, style);
 }
 
-/* Not enough room for so many columns and a bar. */
+/* Not enough room for these columns and a bar. */
 static bool is_narrow(const struct style *style, unsigned columns)
 {
     return style->fits && style->width < columns + 10;

@@ -118,7 +118,7 @@ static bool threads_make(struct threads *threads, const struct view *view)
         for (unsigned k = 0; k < SHOWN && ok; k++)
             if (threads->columns[k] >= 0) {
                 int64_t value = samples->values[threads->columns[k]][i];
-                if (share < 1 && k >= LIVE) /* those that have not ended have no age at that */
+                if (share < 1 && k >= LIVE) /* live blocks have no age at their end */
                     value = k < ALLOCATED ? 0 : llround((double)value * share);
                 row->values[k] += value;
                 threads->sums[k] += value;

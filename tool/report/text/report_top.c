@@ -75,7 +75,7 @@ void report_top(const struct view *view, const struct style *style)
     beside_free(&beside);
 }
 
-/* So many rows are worth a line: those above one per cent, but some in any case. */
+/* How many rows are worth a line: those above one per cent, but some in any case. */
 static size_t rows_shown(const struct view *view, const struct style *style,
                          const struct view_row *rows, size_t count)
 {

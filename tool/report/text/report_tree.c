@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `memoir tree`: who called whom, from the roots. What is heavy has a line, wherever it is in the
- * tree; what is small is one line at the end of its family. A chain of frames with one callee each
- * stays in its column.
+ * `memoir tree`: callers and callees, from the roots. What is heavy has a line, wherever it is in
+ * the tree; what is small is one line at the end of its family. A chain of frames with one callee
+ * each stays in its column.
  */
 #include "tool/report/text/text.h"
 
@@ -85,7 +85,7 @@ void report_tree(const struct view *view, const struct style *style)
     tree_free(&tree);
 }
 
-/* A list: trees of JSON would be too deep for who reads it. A caller comes before its callees. */
+/* A list: nested JSON would be too deep for parsers. A caller comes before its callees. */
 static void tree_json(struct walk *walk)
 {
     json_start(&walk->json, walk->style->out, false);

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "tool/profile/profile.h"
 
-enum { MOST_SHARE = 2, MOST_BYTES = 16 << 20 }; /* what any program has: code, stacks, libraries */
+enum { SHARE_MAX = 2, BYTES_MAX = 16 << 20 }; /* what any program has: code, stacks, libraries */
 
 /* Programs and libraries with a heap of their own, by the beginning of the file's name. */
 static const struct {
@@ -71,7 +71,7 @@ static uint64_t other_bytes(const struct profile *profile, uint64_t resident_byt
 static bool is_elsewhere(const struct profile *profile, uint64_t resident_bytes)
 {
     uint64_t other = other_bytes(profile, resident_bytes);
-    return other >= MOST_BYTES && other > resident_bytes / MOST_SHARE;
+    return other >= BYTES_MAX && other > resident_bytes / SHARE_MAX;
 }
 
 static const char *advice_for(const struct profile *profile)

@@ -7,8 +7,8 @@
  * - exp(-(b / n) / rate)). Our estimates were made one size at a time, which is more precise; so we
  * write the numbers that the reader's arithmetic turns into our estimates.
  */
-#ifndef DUMP_FORMAT_PARTS_H
-#define DUMP_FORMAT_PARTS_H
+#ifndef DUMP_FORMAT_INSIDE_H
+#define DUMP_FORMAT_INSIDE_H
 
 #include <stdbool.h>
 #include <stddef.h>

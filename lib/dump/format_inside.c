@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/dump/format_parts.h. */
-#include "lib/dump/format_parts.h"
+/* See lib/dump/format_inside.h. */
+#include "lib/dump/format_inside.h"
 
 #include "base/file/maps.h"
 #include "base/print.h"

@@ -3,8 +3,8 @@
  * Ten functions that burn CPU time and tell how much, for programs that a profile is compared with.
  * `part_told` is the program's: what part `number` (0 to 9) has spent.
  */
-#ifndef PROGRAMS_CPU_PARTS_H
-#define PROGRAMS_CPU_PARTS_H
+#ifndef PROGRAMS_CPU_BURNERS_H
+#define PROGRAMS_CPU_BURNERS_H
 
 #include <stdint.h>
 
