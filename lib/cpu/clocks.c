@@ -13,13 +13,19 @@
 #include "base/os_timer.h"
 #include "lib/watch/watch.h"
 
-enum { NS = 1000000000, SCOUT_NS = NS / 10, BONUS_MAX = 1000 };
+enum {
+    NS = 1000000000,
+    SCOUT_NS = NS / 10,
+    BONUS_MAX = 1000,
+    LOOKS_MAX = 16000, /* a second, of all threads; one takes 2 to 10 us, a wake included */
+};
 
 static uint64_t period_ns = NS / 100;
 static int signal_now;
 static bool wall_now;
 static int64_t left_ns; /* of ended threads: CPU time less what their samples stand for */
 static int scout = -1;
+static uint32_t walls; /* threads with a second timer */
 
 void clocks_open(unsigned rate, int signal, bool wall)
 {
@@ -96,14 +102,18 @@ static bool wall_arm(struct task *task, uint32_t number)
     int timer = os_timer_make(OS_CLOCK_WALL, (pid_t)task->tid, load_relaxed(&signal_now),
                               interrupt_value(number | CLOCKS_WALL));
     store_release(&task->wall_timer, timer < 0 ? -1 : timer);
+    if (timer >= 0)
+        __atomic_fetch_add(&walls, 1, __ATOMIC_RELAXED);
     return timer >= 0;
 }
 
 static void wall_disarm(struct task *task)
 {
     int timer = __atomic_exchange_n(&task->wall_timer, -1, __ATOMIC_ACQ_REL);
-    if (timer >= 0)
-        os_timer_remove(timer);
+    if (timer < 0)
+        return;
+    os_timer_remove(timer);
+    __atomic_fetch_sub(&walls, 1, __ATOMIC_RELAXED);
 }
 
 bool clocks_arm(uint32_t number, bool begins)
@@ -188,8 +198,21 @@ bool clocks_adopt(struct task *task, uint64_t *ns)
     return true;
 }
 
+uint32_t clocks_walls(void)
+{
+    return load_relaxed(&walls);
+}
+
+uint32_t clocks_look_min(const struct task *task)
+{
+    uint64_t stretch_ns = (uint64_t)load_relaxed(&walls) * NS / LOOKS_MAX;
+    return 1 + (uint32_t)(stretch_ns / task->period_ns);
+}
+
 void clocks_look(struct task *task, uint64_t now_ns, uint64_t from_ns, uint32_t times)
 {
+    uint32_t times_min = clocks_look_min(task);
+    times = times > times_min ? times : times_min;
     uint64_t stretch_ns = times * task->period_ns;
     int timer = load_acquire(&task->wall_timer);
     task->wall_slow = times;
@@ -246,4 +269,5 @@ void clocks_forked(void)
 {
     scout = -1;
     left_ns = 0;
+    walls = 0;
 }
