@@ -345,7 +345,7 @@ void cpu_thread_end(const struct caller *at)
     if (!tasks_has_self())
         return;
     os_signals_set(~(uint64_t)0, &before);
-    uint32_t number = tasks_self(os_tid_asked());
+    uint32_t number = tasks_self_search(os_tid_asked());
     if (number != TASK_NONE) {
         os_thread_name(tasks_at(number)->name);
         ends_note(number, at);
@@ -424,10 +424,11 @@ static void on_interrupt(const void *about, void *context)
     }
     bool for_others;
     uint64_t ns = rung_ns(number, info, &for_others);
-    if (ns != 0 && is_wanted()) {
-        samples_take(number, ns, for_others, context);
-        course_add(task, ns);
-    }
+    if (ns == 0 || !is_wanted())
+        return;
+    if (!samples_take(number, ns, for_others, context))
+        clocks_untell(task, ns);
+    course_add(task, ns);
 }
 
 void cpu_about(struct cpu_about *about)
@@ -467,7 +468,8 @@ uint64_t cpu_used_ns(const struct task *task)
 /* Only where the thread has a clock, in whose row it is noted that the signal was let through. */
 void cpu_fork_prepare(void)
 {
-    uint32_t number = cpu_runs() && tasks_has_self() ? tasks_self(os_tid_asked()) : TASK_NONE;
+    bool has_clock = cpu_runs() && tasks_has_self();
+    uint32_t number = has_clock ? tasks_self_search(os_tid_asked()) : TASK_NONE;
     if (number == TASK_NONE)
         return;
     uint64_t before, bit = (uint64_t)1 << (signal_now - 1);
@@ -478,7 +480,7 @@ void cpu_fork_prepare(void)
 /* In the child, too: its row has been given the new id by then. */
 void cpu_fork_parent(void)
 {
-    uint32_t number = tasks_has_self() ? tasks_self(os_tid_asked()) : TASK_NONE;
+    uint32_t number = tasks_has_self() ? tasks_self_search(os_tid_asked()) : TASK_NONE;
     if (number == TASK_NONE || !tasks_at(number)->forking)
         return;
     tasks_at(number)->forking = false;
@@ -491,6 +493,7 @@ void cpu_forked(uint32_t parent_id)
     interrupt_forked();
     tasks_forked(parent_id);
     samples_forked();
+    ends_forked();
     waits_forked();
     for (uint32_t number = 1; number < tasks_count(); number++) {
         tasks_at(number)->timer = tasks_at(number)->wall_timer = -1;
