@@ -27,7 +27,10 @@ enum {
     ENDED_MAX = 1024, /* ended threads that are told apart */
     LOOK_EVERY = 10,  /* rings of the process's timer: so often the kernel is asked for all threads,
                          and at the 1st, 2nd, 4th and 8th: most begin early */
+    COPY_PAUSE = 50,  /* times as long as `about_copy` took */
 };
+
+static const uint64_t COPY_MAX_NS = 10000000000;
 
 uint32_t cpu_running;
 
@@ -138,6 +141,24 @@ static void about_copy(void)
     store_relaxed(&to->uncovered, load_relaxed(&uncovered));
     store_release(&to->first_ms, first_ms);
     store_relaxed(&mirror_head()->last_ms, os_now_ms());
+}
+
+/* The same, but for at most a fiftieth of the time: the kernel adds up all threads for it, which
+ * took longer than the time between two rings where there are 8,000. */
+static void about_copy_now_and_then(void)
+{
+    static uint64_t next_ns;
+    if (!mirror_on())
+        return;
+    uint64_t now_ns = os_now_ns(), from_ns = os_clock_ns(OS_CLOCK_SELF);
+    if (now_ns < load_relaxed(&next_ns)) {
+        store_relaxed(&mirror_head()->last_ms, os_now_ms());
+        return;
+    }
+    store_relaxed(&next_ns, now_ns + COPY_MAX_NS); /* no other thread tries meanwhile */
+    about_copy();
+    uint64_t pause_ns = COPY_PAUSE * (os_clock_ns(OS_CLOCK_SELF) - from_ns);
+    store_relaxed(&next_ns, now_ns + (pause_ns < COPY_MAX_NS ? pause_ns : COPY_MAX_NS));
 }
 
 void cpu_settle(void)
@@ -360,7 +381,7 @@ static void look_around(void)
 {
     static uint32_t rings;
     uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
-    about_copy();
+    about_copy_now_and_then();
     bool early = ring < LOOK_EVERY && (ring & (ring - 1)) == 0;
     if (early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE)
         tasks_scan_start(&later_scan);
