@@ -268,6 +268,8 @@ void lock_give(struct lock *lock)
         os_wake(&lock->word, 1);
 }
 
+static bool turn_inherit(uint32_t *turn, uint32_t owner);
+
 bool turn_wait(uint32_t *turn, uint32_t patience_ms)
 {
     for (int i = 0; i < SPINS; i++) {
@@ -275,17 +277,34 @@ bool turn_wait(uint32_t *turn, uint32_t patience_ms)
             return true;
         arch_pause();
     }
-    for (uint32_t waited = 0, step = 1; waited < patience_ms; waited += step) {
+    uint32_t same = 0; /* for how long `turn` has had the owner that was seen last, */
+    uint32_t last = 0; /* which is this one */
+    for (uint32_t waited = 0, step = 1; waited < patience_ms; waited += step, same += step) {
         uint32_t owner = load_relaxed(turn);
         if (owner == lock_self())
             return false;
+        same = owner == last ? same : 0;
+        last = owner;
         if (owner != 0)
             os_wait(turn, owner, step); /* `turn_give` does not wake it */
         if (turn_take(turn))
             return true;
         step = step < TURN_STEP_MS ? step * 2 : step;
+        if (same < PATIENCE_MOST_MS)
+            continue;
+        if (turn_inherit(turn, owner))
+            return true;
+        same = 0;
     }
-    return false;
+    return turn_inherit(turn, last);
+}
+
+/* Takes the turn of a thread that was cancelled or ended while it had it. */
+static bool turn_inherit(uint32_t *turn, uint32_t owner)
+{
+    return owner != 0 && load_relaxed(turn) == owner && owner_is_gone(owner) &&
+           __atomic_compare_exchange_n(turn, &owner, lock_self(), false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
 }
 
 bool lock_is_own(const struct lock *lock)

@@ -131,8 +131,8 @@ INLINE void turn_give(uint32_t *turn)
 }
 
 /* Takes it once the thread that has it is done, awake for a moment, then asleep: with more threads
- * than processors that one may not be running. False: it was not done within `patience_ms`, or is
- * the calling thread, in a signal handler. */
+ * than processors that one may not be running. A thread that is gone has left it. False: it was not
+ * done within `patience_ms`, or is the calling thread, in a signal handler. */
 bool turn_wait(uint32_t *turn, uint32_t patience_ms);
 
 /* Gives up the work: for a thread that does none, or that jumped out of it. */

@@ -16,7 +16,11 @@
 enum {
     NS = 1000000000,
     SCOUT_NS = NS / 10, /* CPU time of the process between two looks for threads without a clock */
-    BONUS_MAX = 1000,   /* expirations that one thread takes over; the rest is for later ones */
+    BONUS_MAX = 16,     /* what ended threads left and is more belongs to what they did, not to the
+                          next thread, which may do something else */
+    AHEAD_EVERY = 8,    /* threads of which one stands for others in advance: of many that begin
+                          before the first one ends, some must */
+    LOOKS_MAX = 16000,  /* a second, of all threads; one takes 2 to 10 us, a wake included */
 };
 
 static uint64_t period_ns = NS / 100;
@@ -24,6 +28,7 @@ static int signal_now;
 static bool wall_now;
 static int64_t left_ns; /* of ended threads: CPU time less what their samples stand for */
 static int scout = -1;
+static uint32_t walls; /* threads with a second timer */
 
 void clocks_open(unsigned rate, int signal, bool wall)
 {
@@ -43,14 +48,18 @@ uint64_t clocks_period_ns(void)
     return load_relaxed(&period_ns);
 }
 
-/* Expirations that the next thread is to stand for. */
+/* Expirations that the next thread is to stand for. What it takes in advance comes back when it
+ * ends: its own first one does not ring. */
 static uint32_t bonus_take(uint64_t period)
 {
+    static uint32_t begun;
+    bool ahead = __atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED) % AHEAD_EVERY == AHEAD_EVERY / 2;
     int64_t left = load_relaxed(&left_ns), whole;
     do {
         whole = left / (int64_t)period;
-        if (whole <= 0)
+        if (whole <= 0 && !ahead)
             return 0;
+        whole = whole > 0 ? whole : 1;
         whole = whole < BONUS_MAX ? whole : BONUS_MAX;
     } while (!__atomic_compare_exchange_n(&left_ns, &left, left - whole * (int64_t)period, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -100,14 +109,18 @@ static bool wall_arm(struct task *task, uint32_t number)
     int timer = os_timer_make(OS_CLOCK_WALL, (pid_t)task->tid, load_relaxed(&signal_now),
                               interrupt_value(number | CLOCKS_WALL));
     store_release(&task->wall_timer, timer < 0 ? -1 : timer);
+    if (timer >= 0)
+        __atomic_fetch_add(&walls, 1, __ATOMIC_RELAXED);
     return timer >= 0;
 }
 
 static void wall_disarm(struct task *task)
 {
     int timer = __atomic_exchange_n(&task->wall_timer, -1, __ATOMIC_ACQ_REL);
-    if (timer >= 0)
-        os_timer_remove(timer);
+    if (timer < 0)
+        return;
+    os_timer_remove(timer);
+    __atomic_fetch_sub(&walls, 1, __ATOMIC_RELAXED);
 }
 
 bool clocks_arm(uint32_t number, bool begins)
@@ -192,8 +205,21 @@ bool clocks_adopt(struct task *task, uint64_t *ns)
     return true;
 }
 
+uint32_t clocks_walls(void)
+{
+    return load_relaxed(&walls);
+}
+
+uint32_t clocks_look_min(const struct task *task)
+{
+    uint64_t stretch_ns = (uint64_t)load_relaxed(&walls) * NS / LOOKS_MAX;
+    return 1 + (uint32_t)(stretch_ns / task->period_ns);
+}
+
 void clocks_look(struct task *task, uint64_t now_ns, uint64_t from_ns, uint32_t times)
 {
+    uint32_t times_min = clocks_look_min(task);
+    times = times > times_min ? times : times_min;
     uint64_t stretch_ns = times * task->period_ns;
     int timer = load_acquire(&task->wall_timer);
     task->wall_slow = times;
@@ -210,6 +236,11 @@ uint64_t clocks_left_take(void)
                                                     __ATOMIC_RELAXED)) {
     }
     return left > 0 ? (uint64_t)left : 0;
+}
+
+bool clocks_left_much(void)
+{
+    return load_relaxed(&left_ns) > 2 * BONUS_MAX * (int64_t)load_relaxed(&period_ns);
 }
 
 void clocks_left_give(uint64_t ns)
@@ -235,6 +266,14 @@ uint64_t clocks_passed_ns(struct task *task)
     return ns;
 }
 
+/* What the thread stood in for goes back to the others. */
+void clocks_untell(struct task *task, uint64_t ns)
+{
+    uint64_t own = ns < task->told_ns ? ns : task->told_ns;
+    task->told_ns -= own;
+    clocks_left_give(ns - own);
+}
+
 void clocks_scout(bool on)
 {
     if (scout >= 0)
@@ -250,4 +289,5 @@ void clocks_forked(void)
 {
     scout = -1;
     left_ns = 0;
+    walls = 0;
 }

@@ -9,7 +9,9 @@
  * What is left of an ended thread belongs to what it was found doing before; where it was never
  * found, it is kept in a sum for all; when it reaches a period, the next
  * thread that begins has its first expiration at once, and stands for it. So a short thread is
- * sampled with the probability that a tick finds it running.
+ * sampled with the probability that a tick finds it running. Where many threads begin before the
+ * first one ends, one in eight does that in advance; what is left is spread over what these were
+ * found doing (lib/cpu/ends.h).
  */
 #ifndef CPU_CLOCKS_H
 #define CPU_CLOCKS_H
@@ -43,16 +45,25 @@ uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others);
 /* In the handler: what expirations stand for that the thread's clock has passed since the last that
  * was told of; for rings of another kind, which swallow each other. */
 uint64_t clocks_passed_ns(struct task *task);
+/* In the handler: there is no sample of `ns` that were told of. A later one, or the thread's end,
+ * stands for them. */
+void clocks_untell(struct task *task, uint64_t ns);
 /* What ended threads have left so far, and no thread that lives stands for. The caller counts it,
  * or gives it back. */
 uint64_t clocks_left_take(void);
+/* Whether that is more than the next threads can stand for. */
+bool clocks_left_much(void);
 void clocks_left_give(uint64_t ns);
 
 /* Where all time counts, a thread has a second timer, by the clock on the wall (lib/cpu/wall.h).
  * Its value is the thread's number with this bit. */
 static const uint32_t CLOCKS_WALL = (uint32_t)1 << 31;
-/* It rings next at a random moment of a stretch of `times` periods from `from_ns` on. */
+/* It rings next at a random moment of a stretch of `times` periods from `from_ns` on, or of more
+ * periods: so many that the timers of all threads together ring 16,000 times a second. */
 void clocks_look(struct task *task, uint64_t now_ns, uint64_t from_ns, uint32_t times);
+uint32_t clocks_look_min(const struct task *task);
+/* Threads that have such a timer. */
+uint32_t clocks_walls(void);
 
 /* A timer of the process that rings 10 times a second of CPU time, in whichever thread: so threads
  * that did not begin through us are found. Its value is that of TASK_NONE. */

@@ -27,7 +27,10 @@ enum {
     ENDED_MAX = 1024, /* ended threads that are told apart */
     LOOK_EVERY = 10,  /* rings of the process's timer: so often the kernel is asked for all threads,
                          and at the 1st, 2nd, 4th and 8th: most begin early */
+    COPY_PAUSE = 50,  /* times as long as `about_copy` took */
 };
+
+static const uint64_t COPY_MAX_NS = 10000000000;
 
 uint32_t cpu_running;
 
@@ -138,6 +141,24 @@ static void about_copy(void)
     store_relaxed(&to->uncovered, load_relaxed(&uncovered));
     store_release(&to->first_ms, first_ms);
     store_relaxed(&mirror_head()->last_ms, os_now_ms());
+}
+
+/* The same, but for at most a fiftieth of the time: the kernel adds up all threads for it, which
+ * took longer than the time between two rings where there are 8,000. */
+static void about_copy_now_and_then(void)
+{
+    static uint64_t next_ns;
+    if (!mirror_on())
+        return;
+    uint64_t now_ns = os_now_ns(), from_ns = os_clock_ns(OS_CLOCK_SELF);
+    if (now_ns < load_relaxed(&next_ns)) {
+        store_relaxed(&mirror_head()->last_ms, os_now_ms());
+        return;
+    }
+    store_relaxed(&next_ns, now_ns + COPY_MAX_NS); /* no other thread tries meanwhile */
+    about_copy();
+    uint64_t pause_ns = COPY_PAUSE * (os_clock_ns(OS_CLOCK_SELF) - from_ns);
+    store_relaxed(&next_ns, now_ns + (pause_ns < COPY_MAX_NS ? pause_ns : COPY_MAX_NS));
 }
 
 void cpu_settle(void)
@@ -345,7 +366,7 @@ void cpu_thread_end(const struct caller *at)
     if (!tasks_has_self())
         return;
     os_signals_set(~(uint64_t)0, &before);
-    uint32_t number = tasks_self(os_tid_asked());
+    uint32_t number = tasks_self_search(os_tid_asked());
     if (number != TASK_NONE) {
         os_thread_name(tasks_at(number)->name);
         ends_note(number, at);
@@ -360,7 +381,7 @@ static void look_around(void)
 {
     static uint32_t rings;
     uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
-    about_copy();
+    about_copy_now_and_then();
     bool early = ring < LOOK_EVERY && (ring & (ring - 1)) == 0;
     if (early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE)
         tasks_scan_start(&later_scan);
@@ -424,10 +445,11 @@ static void on_interrupt(const void *about, void *context)
     }
     bool for_others;
     uint64_t ns = rung_ns(number, info, &for_others);
-    if (ns != 0 && is_wanted()) {
-        samples_take(number, ns, for_others, context);
-        course_add(task, ns);
-    }
+    if (ns == 0 || !is_wanted())
+        return;
+    if (!samples_take(number, ns, for_others, context))
+        clocks_untell(task, ns);
+    course_add(task, ns);
 }
 
 void cpu_about(struct cpu_about *about)
@@ -467,7 +489,8 @@ uint64_t cpu_used_ns(const struct task *task)
 /* Only where the thread has a clock, in whose row it is noted that the signal was let through. */
 void cpu_fork_prepare(void)
 {
-    uint32_t number = cpu_runs() && tasks_has_self() ? tasks_self(os_tid_asked()) : TASK_NONE;
+    bool has_clock = cpu_runs() && tasks_has_self();
+    uint32_t number = has_clock ? tasks_self_search(os_tid_asked()) : TASK_NONE;
     if (number == TASK_NONE)
         return;
     uint64_t before, bit = (uint64_t)1 << (signal_now - 1);
@@ -478,7 +501,7 @@ void cpu_fork_prepare(void)
 /* In the child, too: its row has been given the new id by then. */
 void cpu_fork_parent(void)
 {
-    uint32_t number = tasks_has_self() ? tasks_self(os_tid_asked()) : TASK_NONE;
+    uint32_t number = tasks_has_self() ? tasks_self_search(os_tid_asked()) : TASK_NONE;
     if (number == TASK_NONE || !tasks_at(number)->forking)
         return;
     tasks_at(number)->forking = false;
@@ -491,6 +514,7 @@ void cpu_forked(uint32_t parent_id)
     interrupt_forked();
     tasks_forked(parent_id);
     samples_forked();
+    ends_forked();
     waits_forked();
     for (uint32_t number = 1; number < tasks_count(); number++) {
         tasks_at(number)->timer = tasks_at(number)->wall_timer = -1;

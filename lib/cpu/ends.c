@@ -22,6 +22,7 @@ static BULK uint32_t ended;      /* threads since then */
 static BULK uint32_t row;        /* of samples: where threads end; 0: not known yet */
 static BULK uint32_t counting;
 
+static void spread_left(void);
 static int64_t unknown_ns(void);
 
 void ends_begin(void)
@@ -31,10 +32,19 @@ void ends_begin(void)
     store_relaxed(&ended, 0);
 }
 
+void ends_forked(void)
+{
+    store_relaxed(&counting, 0); /* by a thread that stayed behind */
+}
+
 void ends_add(const struct task *task)
 {
     __atomic_fetch_add(&ended_ns, task->used_ns, __ATOMIC_RELAXED);
     __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
+    if (!clocks_left_much() || __atomic_exchange_n(&counting, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    spread_left();
+    store_release(&counting, 0);
 }
 
 void ends_note(uint32_t number, const struct caller *at)
@@ -58,10 +68,16 @@ void ends_count(void)
         counted_ns += samples * period_ns;
         samples_add(row, TASK_NONE, samples, samples * period_ns);
     }
+    spread_left();
+    store_release(&counting, 0);
+}
+
+/* The caller is the only one that spreads. */
+static void spread_left(void)
+{
     uint64_t missed_ns = clocks_left_take();
     if (missed_ns > 0 && !samples_spread_others(missed_ns))
         clocks_left_give(missed_ns);
-    store_release(&counting, 0);
 }
 
 /* CPU time of the process that no thread's clock has told of. */

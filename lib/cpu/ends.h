@@ -13,9 +13,11 @@
 
 /* The profile starts, or everything was forgotten: nothing is left to count. */
 void ends_begin(void);
+/* In a forked child. */
+void ends_forked(void);
 /* Thread `number` calls in its last destructor, which is called at `at`. */
 void ends_note(uint32_t number, const struct caller *at);
-/* It has ended, and its CPU time is known. */
+/* It has ended, and its CPU time is known. Spreads what many ended threads have left. */
 void ends_add(const struct task *task);
 /* Counts what is left so far. Before samples are read; not in signal handlers. */
 void ends_count(void);

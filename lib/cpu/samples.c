@@ -187,18 +187,19 @@ void samples_add(uint32_t id, uint32_t number, uint64_t samples, uint64_t ns)
     }
 }
 
-void samples_take(uint32_t number, uint64_t ns, bool for_others, const void *context)
+bool samples_take(uint32_t number, uint64_t ns, bool for_others, const void *context)
 {
     uint32_t id = samples_find(number, context);
     if (id == 0) {
         samples_lost(ns / tasks_at(number)->period_ns);
-        return;
+        return false;
     }
     samples_add(id, number, 1, ns);
     if (for_others) {
         uint32_t at = __atomic_fetch_add(&others_count, 1, __ATOMIC_RELAXED) % OTHERS;
         store_release(&others[at], (uint32_t)((struct row *)table_at(&rows, id))->entry.a);
     }
+    return true;
 }
 
 bool samples_spread_others(uint64_t ns)
@@ -296,6 +297,8 @@ void samples_forget(void)
         store_relaxed(&tasks_at(number)->samples, 0);
         store_relaxed(&tasks_at(number)->sampled_ns, 0);
     }
+    for (unsigned i = 0; i < OTHERS; i++)
+        store_relaxed(&others[i], 0);
     sums = (struct samples_sums){0};
     samples_copy();
 }

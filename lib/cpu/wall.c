@@ -31,7 +31,7 @@ static int64_t left_ns; /* time without a CPU of ended threads that were never l
 
 static uint64_t missed_ns(struct task *task, uint64_t now_ns);
 static void place(struct task *task, uint32_t number, uint32_t row, uint64_t ns);
-static uint32_t slow_max(void);
+static uint32_t slow_max(const struct task *task);
 
 void wall_sample(uint32_t number, const void *context)
 {
@@ -54,7 +54,7 @@ void wall_sample(uint32_t number, const void *context)
         place(task, number, row, ns);
     else if (late_ns > LATE_NS)
         place(task, number, row, 2 * ns);
-    uint32_t most = slow_max(), slower = task->wall_slow * 2;
+    uint32_t most = slow_max(task), slower = task->wall_slow * 2;
     bool same = waits && row == task->wall_row;
     clocks_look(task, now_ns, until_ns, !same ? 1 : slower < most ? slower : most);
     task->wall_row = row;
@@ -95,8 +95,8 @@ static void place(struct task *task, uint32_t number, uint32_t row, uint64_t ns)
 }
 
 /* Threads that wait take no more samples in all, however many there are. */
-static uint32_t slow_max(void)
+static uint32_t slow_max(const struct task *task)
 {
-    uint32_t threads = tasks_count();
-    return threads <= FEW ? SLOW_MAX : SLOW_MAX * (threads / FEW + 1);
+    uint32_t crowds = 1 + clocks_walls() / (FEW + 1), shortest = clocks_look_min(task);
+    return SLOW_MAX * (crowds > shortest ? crowds : shortest);
 }

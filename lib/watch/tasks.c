@@ -68,7 +68,7 @@ static uint32_t row_new_locked(void)
 /* A thread is found by two parties at the same time, itself and a scan: where its row would be. */
 static uint32_t *recent_of(uint32_t tid)
 {
-    static BULK uint32_t recent[1 << 12];
+    static BULK uint32_t recent[1 << 15]; /* as many as there are ids by default */
     return &recent[tid % COUNT_OF(recent)];
 }
 
@@ -125,16 +125,20 @@ uint32_t tasks_self(pid_t tid)
 
 uint32_t tasks_self_search(pid_t tid)
 {
-    uint32_t number = tasks_self(tid), end = tasks_count();
-    for (uint32_t i = 1; i < end && number == TASK_NONE; i++)
-        if (is_row_of(i, (uint32_t)tid))
-            store_release(recent_of((uint32_t)tid), number = i);
-    return number;
+    uint32_t number = load_acquire(recent_of((uint32_t)tid)), end = tasks_count();
+    if (number == TASK_NONE || is_row_of(number, (uint32_t)tid))
+        return number;
+    for (number = 1; number < end; number++) /* another thread has that place */
+        if (is_row_of(number, (uint32_t)tid)) {
+            store_release(recent_of((uint32_t)tid), number);
+            return number;
+        }
+    return TASK_NONE;
 }
 
 bool tasks_has_self(void)
 {
-    return tasks_count() > 1 && tasks_self((pid_t)lock_self()) != TASK_NONE;
+    return tasks_count() > 1 && tasks_self_search((pid_t)lock_self()) != TASK_NONE;
 }
 
 void tasks_end(uint32_t number, bool kept)
@@ -296,7 +300,7 @@ void tasks_forked(uint32_t parent_id)
     store_relaxed(&scanning, IDLE);
     if (count == 1)
         return; /* without a system call: there was no profile */
-    uint32_t tid = (uint32_t)os_tid_asked(), own = tasks_self((pid_t)parent_id);
+    uint32_t tid = (uint32_t)os_tid_asked(), own = tasks_self_search((pid_t)parent_id);
     for (uint32_t number = 1; number < tasks_count(); number++) {
         struct task *task = tasks_at(number);
         if (number == own) {

@@ -105,6 +105,30 @@ static void an_owner_that_is_gone_is_noticed(void)
     assert(left.word == 0);
 }
 
+static uint32_t turn;
+
+static void *keep_the_turn(void *unused)
+{
+    assert(turn_take(&turn));
+    return unused;
+}
+
+/* Also where the caller would not wait for as long as owners are trusted. */
+static void a_turn_of_a_thread_that_is_gone_is_had(void)
+{
+    static const uint32_t patience_ms[] = {4000, 100};
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        assert(pthread_create(&thread, NULL, keep_the_turn, NULL) == 0);
+        assert(pthread_join(thread, NULL) == 0);
+        assert(!turn_take(&turn));
+        assert(turn_wait(&turn, patience_ms[i]));
+        assert(turn == lock_self());
+        assert(!turn_wait(&turn, 100)); /* it has it */
+        turn_give(&turn);
+    }
+}
+
 static void ignore(int number)
 {
     (void)number;
@@ -251,6 +275,7 @@ int main(void)
     held_ranks_are_known();
     an_owner_that_is_gone_is_noticed();
     an_owner_that_is_gone_is_noticed_among_signals();
+    a_turn_of_a_thread_that_is_gone_is_had();
 #ifndef __SANITIZE_THREAD__ /* which knows no processes that share memory */
     if (!unit_emulated()) {
         a_vfork_child_waits_for_live_owners();
