@@ -59,7 +59,7 @@ void clocks_left_give(uint64_t ns);
  * Its value is the thread's number with this bit. */
 static const uint32_t CLOCKS_WALL = (uint32_t)1 << 31;
 /* It rings next at a random moment of a stretch of `times` periods from `from_ns` on, or of more
- * periods: so many that the timers of all threads together ring 16,000 times a second. */
+ * periods, until the timers of all threads together ring at most 16,000 times a second. */
 void clocks_look(struct task *task, uint64_t now_ns, uint64_t from_ns, uint32_t times);
 uint32_t clocks_look_min(const struct task *task);
 /* Threads that have such a timer. */
