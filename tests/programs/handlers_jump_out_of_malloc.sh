@@ -16,7 +16,7 @@ run() { # WAY OPTIONS THREADS
     MEMOIR=$2 LD_PRELOAD=$library "./$1" "$3" >out 2>&1
     got=$?
     [ "$got" -eq 0 ] || fail "$1, $2, $3 threads: exit code $got: $(head -n 5 out)"
-    lines=$(grep -c '^memoir: a signal handler jumped out of malloc' out)
+    lines=$(grep -c '^memoir: a call of malloc or free was left: a signal handler jumped out' out)
     [ "$lines" -le 1 ] || fail "$1, $2, $3 threads: $lines messages"
     messages=$((messages + lines))
 }
