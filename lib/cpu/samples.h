@@ -18,8 +18,8 @@ struct cpu_row {
 };
 
 /* In a handler: the thread of task `number` was interrupted at `context`, which stands for `ns`,
- * also of ended threads if `for_others`. False, and counted as lost: there
- * was no way to take a sample. */
+ * also of ended threads if `for_others`. False, and counted as lost: there was no way to take a
+ * sample. */
 bool samples_take(uint32_t number, uint64_t ns, bool for_others, const void *context);
 /* Time of ended threads that none stands for: it belongs to what those were found doing that stood
  * for others last. False: there was none. */
