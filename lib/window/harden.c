@@ -21,6 +21,7 @@ uint64_t harden_secret, harden_fill;
 static bool markers;        /* the kernel closes pages without mappings of their own */
 static uint64_t sealed_max; /* how many ranges may be closed by mappings of their own, */
 static uint64_t sealed;     /* and are, or were and may be again */
+static bool sealed_any;     /* one was: what is opened may be a part of it, whatever the count is */
 
 void harden_init(void)
 {
@@ -59,7 +60,7 @@ static bool whole_pages(void *at, size_t bytes, uintptr_t *from, size_t *length)
 static void wipe_locked(void *pages, size_t length)
 {
     bool open = !markers || os_guard(pages, length, false);
-    if (load_relaxed(&sealed) != 0)
+    if (load_relaxed(&sealed_any))
         open &= os_access(pages, length, true);
     if (open)
         memset(pages, 0, length);
@@ -76,9 +77,21 @@ bool harden_close(void *at, size_t bytes)
         return length == bytes;
     if (!os_return(pages, length))
         wipe_locked(pages, length);
-    if (load_relaxed(&sealed) < sealed_max && os_access(pages, length, false))
-        __atomic_fetch_add(&sealed, 1, __ATOMIC_RELAXED);
+    if (load_relaxed(&sealed) < sealed_max) {
+        store_relaxed(&sealed_any, true);
+        if (os_access(pages, length, false))
+            __atomic_fetch_add(&sealed, 1, __ATOMIC_RELAXED);
+    }
     return false;
+}
+
+/* A range that is opened part by part is counted down several times: never below zero. */
+static void sealed_count_down(void)
+{
+    uint64_t before = load_relaxed(&sealed);
+    while (before != 0 && !__atomic_compare_exchange_n(&sealed, &before, before - 1, true,
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
 }
 
 bool harden_open(void *at, size_t bytes, bool marked)
@@ -87,11 +100,11 @@ bool harden_open(void *at, size_t bytes, bool marked)
     size_t length;
     if (!whole_pages(at, bytes, &from, &length))
         return true;
-    if (load_relaxed(&sealed) != 0) {
+    if (load_relaxed(&sealed_any)) {
         if (!os_access((void *)from, length, true))
             return false;
         if (!marked)
-            __atomic_fetch_sub(&sealed, 1, __ATOMIC_RELAXED);
+            sealed_count_down();
     }
     if (markers && !os_guard((void *)from, length, false))
         return false;

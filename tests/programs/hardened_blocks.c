@@ -78,9 +78,30 @@ static void used_late(size_t size, unsigned frees)
     }
 }
 
+/* A freed block that the kernel can't mark as a whole is used again part by part. */
+static void used_in_parts(void)
+{
+    enum { PARTS = 400, PART = 100000 };
+    static char *parts[PARTS];
+    for (unsigned round = 0; round < 3; round++) {
+        char *volatile whole = malloc((size_t)300 << 20);
+        CHECK(whole != NULL);
+        whole[0] = 1;
+        free(whole);
+        for (unsigned i = 0; i < PARTS; i++) {
+            parts[i] = i % 2 == 0 ? malloc(PART) : memalign(1 << 16, PART);
+            CHECK(parts[i] != NULL && is_zero(parts[i], PART));
+            memset(parts[i], 1, PART);
+        }
+        for (unsigned i = 0; i < PARTS; i++)
+            free(parts[i]);
+    }
+}
+
 int main(void)
 {
     pthread_t threads[4];
+    used_in_parts();
     used_late(64, 48);
     used_late(3000, 7);
     used_late(100000, 30);
