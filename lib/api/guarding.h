@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/guard/guard.h"
+#include "lib/window/window.h"
+
 struct caller; /* lib/watch/unwind.h */
 struct origin; /* lib/api/cold_inside.h */
 
@@ -29,6 +32,12 @@ void *guarding_take_spaced(size_t size, size_t align, const struct origin *origi
 struct heap;
 void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
                            const struct origin *origin);
+/* Whether any block has the alignment, without being asked for it: a guarded one that is smaller,
+ * and with guard.tight each, has only that of its size. 1 is no wish. */
+INLINE bool guarding_natural(size_t align)
+{
+    return align == 1 || (align <= GRANULE && !(guard_all || guard_spaced || guard_fences));
+}
 /* From outside: whether p is in the memory of guarded blocks. */
 bool guarding_owns(const void *p);
 /* From outside. Frees a block that `guarding_owns`; `moved`: realloc goes on with another one. */

@@ -284,7 +284,7 @@ static NOINLINE void *realloc_zero(void *p)
 static NOINLINE void *realloc_first(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block = libc_take(GRANULE, size, &caller, WORDS_OUT("realloc"));
+    void *block = libc_take(1, size, &caller, WORDS_OUT("realloc"));
     tell_alloc(CALL_REALLOC, block, 0, size);
     return block;
 }
@@ -366,7 +366,7 @@ static void *take_unaligned(size_t size, const struct caller *caller, const char
 
 void *libc_take(size_t align, size_t size, const struct caller *caller, const char *words)
 {
-    if (align <= GRANULE && !guard_all)
+    if (guarding_natural(align))
         return take_unaligned(size, caller, words);
     void *block;
     do

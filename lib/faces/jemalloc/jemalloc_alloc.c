@@ -47,9 +47,9 @@ EXPORT void *mallocx(size_t size, int flags)
     }
     if (unlikely(libc_xmalloc != NULL))
         return mallocx_told(size, flags);
-    if (align <= GRANULE && !(flags & FLAG_ZERO))
+    if (guarding_natural(align) && !(flags & FLAG_ZERO))
         return malloc(size);
-    if (align <= GRANULE) {
+    if (guarding_natural(align)) {
         void *block = calloc(1, size);
         if (block != NULL)
             clear_from(block, size);
@@ -162,7 +162,7 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
     }
     void *block;
     bool elsewhere = owner_in(flags) != NULL && wanted != usable;
-    if (!elsewhere && align <= GRANULE &&
+    if (!elsewhere && guarding_natural(align) &&
         (wanted == usable || (wanted > BLOCK_MAX && usable > BLOCK_MAX)))
         block =
             realloc(p, size); /* stays, or large ones change in place or move with their pages */

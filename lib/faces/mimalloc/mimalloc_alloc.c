@@ -35,7 +35,7 @@ static void *take_block(const struct wish *wish, size_t size, bool *clean,
         void *block = align <= GRANULE ? owned_pop(wish->owner, size) : NULL;
         return block != NULL ? block : cold_owned_take(wish->owner, size, align, caller, clean);
     }
-    if (align > GRANULE)
+    if (!guarding_natural(align))
         return libc_aligned(align, size, caller);
     if (!wish->zero || size <= BLOCK_MAX)
         return libc_malloc(size, caller);
@@ -106,7 +106,7 @@ void *mimalloc_resize(void *p, const struct wish *wish, const struct caller *cal
         return fail(EOVERFLOW, wish->size);
     size_t usable = mi_usable_size(p), kept = usable < wish->size ? usable : wish->size;
     char *block;
-    if (wish->align <= GRANULE && wish->offset == 0 && wish->size > 0 &&
+    if (guarding_natural(wish->align) && wish->offset == 0 && wish->size > 0 &&
         ((usable > BLOCK_MAX && wish->owner == NULL) || fits(p, usable, wish))) {
         block = cold_realloc(p, wish->size, caller);
         if (block == NULL)
