@@ -11,6 +11,7 @@
 #include "base/os_thread.h"
 #include "lib/alloc/alloc.h"
 #include "lib/leak/chains.h"
+#include "lib/leak/closed.h"
 #include "lib/leak/stop.h"
 
 enum {
@@ -44,6 +45,7 @@ static enum leak_failure failure;
 static void scan_make(struct shared *shared);
 static void scan_make_now(struct shared *shared);
 static bool scan_here(void);
+static bool scan_opened(bool in_place);
 static void copy_run(void);
 static enum leak_failure copy_wait(pid_t copy, struct shared *shared);
 
@@ -114,7 +116,7 @@ static void scan_make_now(struct shared *shared)
     pid_t copy = apart_take(&apart_now) ? os_copy_start(copy_run, STACK_SIZE) : -1;
     scan->in_place = copy <= 0; /* no process or no memory for a copy, or it would lack some */
     if (scan->in_place)
-        shared->good = scan_here() && stop_holds();
+        shared->good = scan_opened(true) && stop_holds();
     stop_release();
     os_thread_relax(priority);
     touched_close(&touched_before);
@@ -247,13 +249,22 @@ static bool scan_here(void)
     return good && shared_now->scan.result.complete;
 }
 
+/* With the parts of blocks that the program has closed. */
+static bool scan_opened(bool in_place)
+{
+    struct closed closed;
+    bool good = closed_open(&closed) && scan_here();
+    closed_end(&closed, in_place);
+    return good;
+}
+
 static void copy_run(void)
 {
     struct shared *shared = shared_now;
     os_copy_follow(load_relaxed(&busy));
     os_thread_relax(priority);
     os_session_new(); /* the kernel shares time between sessions, where it does so at all */
-    shared->good = scan_here();
+    shared->good = scan_opened(false);
     store_release(&shared->done, 1);
     os_wake_shared(&shared->done);
     os_exit(0);

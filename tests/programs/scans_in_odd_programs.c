@@ -222,6 +222,49 @@ static void huge(void)
     held[0] = map[1000];
 }
 
+/* The only pointers are in blocks that the program has closed, whole or in part; they stay so. */
+static void closed(void)
+{
+    char **blocks[MANY];
+    int ends_of_pipe[2];
+    for (unsigned i = 0; i < MANY; i++) {
+        if (posix_memalign((void **)&blocks[i], PAGE, 3 * (size_t)PAGE) != 0)
+            exit(77);
+        blocks[i][1] = held[i];
+        mprotect(blocks[i], (1 + i % 3) * (size_t)PAGE, PROT_NONE);
+        held[i] = (void *)blocks[i];
+    }
+    wanted = made + SCANS;
+    if (pipe(ends_of_pipe) != 0)
+        exit(77);
+    while (!ends)
+        pause_us(1000);
+    for (unsigned i = 0; i < MANY; i++) {
+        if (write(ends_of_pipe[1], blocks[i], 1) != -1 || errno != EFAULT) {
+            puts("open after a scan");
+            exit(1);
+        }
+        mprotect(blocks[i], 3 * (size_t)PAGE, PROT_READ | PROT_WRITE);
+        free(blocks[i][1]);
+    }
+}
+
+/* The same in place: there is too much that a copy would not get. */
+static void closed_in_place(void)
+{
+    size_t size = (size_t)140 << 20;
+    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED || madvise(map, size, MADV_DONTFORK) != 0)
+        exit(77);
+    memset(map, 1, size);
+    closed();
+    munmap(map, size);
+    if (in_place == 0) {
+        puts("no scan was made in place");
+        exit(1);
+    }
+}
+
 /* No further process: the scan is made in place. */
 static void no_process(void)
 {
@@ -259,6 +302,8 @@ static const struct {
     {"dontfork", NULL, MADV_DONTFORK},
     {"wipeonfork", NULL, MADV_WIPEONFORK},
     {"huge", huge, 0},
+    {"closed", closed, 0},
+    {"closed_in_place", closed_in_place, 0},
     {"dropped", dropped, 0},
     {"no_process", no_process, 0},
 };
@@ -270,7 +315,7 @@ int main(int count, char **args)
     alarm(100);
     for (unsigned i = 0; i < MANY; i++)
         held[i] = malloc(200);
-    if (strcmp(what, "exit") == 0 || strcmp(what, "exec") == 0)
+    if (strcmp(what, "exit") == 0 || strcmp(what, "exec") == 0 || strncmp(what, "closed", 6) == 0)
         wanted = 1000000;
     pthread_create(&thread, NULL, scans, NULL);
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

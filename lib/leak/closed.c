@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/leak/closed.h. With `harden`, free runs are among them, which costs time only. */
+#include "lib/leak/closed.h"
+
+#include "base/file/maps.h"
+#include "base/os.h"
+#include "lib/alloc/alloc.h"
+
+static size_t find_parts(struct closed_part *parts, size_t max);
+
+bool closed_open(struct closed *closed)
+{
+    *closed = (struct closed){NULL, 0, 0};
+    size_t count = find_parts(NULL, 0);
+    if (count == 0)
+        return true;
+    closed->room = count * sizeof *closed->parts;
+    closed->parts = os_map(closed->room);
+    if (closed->parts == NULL)
+        return false;
+    size_t found = find_parts(closed->parts, count);
+    count = found < count ? found : count;
+    while (closed->count < count) {
+        const struct closed_part *part = &closed->parts[closed->count];
+        if (!os_access((void *)(window.base + part->from), part->bytes, true))
+            return false;
+        closed->count++;
+    }
+    return true;
+}
+
+void closed_end(struct closed *closed, bool again)
+{
+    for (size_t i = 0; again && i < closed->count; i++)
+        os_access((void *)(window.base + closed->parts[i].from), closed->parts[i].bytes, false);
+    if (closed->parts != NULL)
+        os_unmap(closed->parts, closed->room);
+}
+
+/* Notes the parts as far as there is room; how many there are. */
+static size_t find_parts(struct closed_part *parts, size_t max)
+{
+    struct maps maps;
+    struct map map;
+    size_t count = 0;
+    uintptr_t end = window.base + load_acquire(&window.granules) * GRANULE;
+    if (!maps_open(&maps))
+        return 0;
+    while (maps_next(&maps, &map)) {
+        uintptr_t from = map.start > window.base ? map.start : window.base;
+        uintptr_t to = map.end < end ? map.end : end;
+        if (map.readable || map.writable || from >= to)
+            continue;
+        if (count < max)
+            parts[count] = (struct closed_part){from - window.base, to - from};
+        count++;
+    }
+    maps_close(&maps);
+    return count;
+}
