@@ -23,6 +23,7 @@ static int stats_fd = 2; /* a duplicate: some programs close stderr before they 
 __attribute__((constructor(101))) static void come_up(void)
 {
     os_memory_claim();
+    stay_loaded();
     if (init_done() && !twin_is_in_charge()) {
         attach_init(&(struct attach_commands){control_command, control_keeps_file});
         ending_apply();

@@ -12,6 +12,7 @@
 #include "lib/process/ending.h"
 #include "lib/process/environment.h"
 #include "lib/process/next.h"
+#include "lib/process/stay.h"
 #include "lib/process/twin.h"
 
 #endif
