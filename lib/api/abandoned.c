@@ -82,9 +82,10 @@ static bool is_abandoned(uintptr_t before, uintptr_t now)
 static void tell(void)
 {
     static const char text[] =
-        "memoir: a call of malloc or free was left: a signal handler jumped out of it (siglongjmp), "
-        "or its thread was cancelled (pthread_cancel). Blocks that the call had are lost, and counts "
-        "are off by them; block the signal, or disable cancellation, around such calls\n";
+        "memoir: a call of malloc or free was left: a signal handler jumped out of it "
+        "(siglongjmp), or its thread was cancelled (pthread_cancel). Blocks that the call had are "
+        "lost, and counts are off by them; block the signal, or disable cancellation, around "
+        "such calls\n";
     static bool told;
     if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
         message_write(text, sizeof text - 1);
