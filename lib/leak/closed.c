@@ -47,12 +47,12 @@ static size_t find_parts(struct closed_part *parts, size_t max)
     if (!maps_open(&maps))
         return 0;
     while (maps_next(&maps, &map)) {
-        uintptr_t from = map.start > window.base ? map.start : window.base;
         uintptr_t to = map.end < end ? map.end : end;
-        if (map.readable || map.writable || from >= to)
+        /* One that begins before the window is none of the program's: qemu tells of a hole so. */
+        if (map.readable || map.writable || map.start < window.base || map.start >= to)
             continue;
         if (count < max)
-            parts[count] = (struct closed_part){from - window.base, to - from};
+            parts[count] = (struct closed_part){map.start - window.base, to - map.start};
         count++;
     }
     maps_close(&maps);
