@@ -206,7 +206,7 @@ static bool resize_hardened(struct span *span, size_t size)
         if (!pages_extend(span, whole + page))
             return false;
         harden_fence(end, behind, false);
-        if (!harden_open(old_end, (size_t)(end - old_end), false)) {
+        if (!harden_open(old_end, (size_t)(end - old_end))) {
             pages_shorten(span, before + page, false);
             return false;
         }

@@ -6,7 +6,8 @@
 
 #include "base/config.h"
 #include "base/os.h"
-#include "lib/window/sizes.h"
+#include "lib/window/arena.h"
+#include "lib/window/seal.h"
 
 enum {
     POPULATED_MAX = 64 << 10,
@@ -19,9 +20,7 @@ uint32_t harden_units;
 
 uint64_t harden_secret, harden_fill;
 static bool markers;        /* the kernel closes pages without mappings of their own */
-static uint64_t sealed_max; /* how many ranges may be closed by mappings of their own, */
-static uint64_t sealed;     /* and are, or were and may be again */
-static bool sealed_any;     /* one was: what is opened may be a part of it, whatever the count is */
+static uint64_t sealed_max; /* how many ranges may be closed by mappings of their own */
 
 void harden_init(void)
 {
@@ -55,14 +54,34 @@ static bool whole_pages(void *at, size_t bytes, uintptr_t *from, size_t *length)
     return *length != 0;
 }
 
+static bool unseal(void *pages, size_t length)
+{
+    uint32_t first = unit_of(pages), units = (uint32_t)(length >> UNIT_SHIFT);
+    if (!seal_any(first, units))
+        return true;
+    if (!os_access(pages, length, true))
+        return false;
+    seal_note(first, units, false);
+    return true;
+}
+
+/* Noted whatever the kernel says, and before: it may have closed a part, and in a child of fork a
+ * thread may be gone that had come as far as here. */
+static void seal(void *pages, size_t length)
+{
+    uint32_t first = unit_of(pages), units = (uint32_t)(length >> UNIT_SHIFT);
+    if (seal_ranges() >= sealed_max || !seal_prepare(first, units))
+        return;
+    seal_note(first, units, true);
+    os_access(pages, length, false);
+}
+
 /* The kernel takes no locked pages back, nor marks them. A part of the range may be closed already,
  * such as the page behind a run. */
 static void wipe_locked(void *pages, size_t length)
 {
     bool open = !markers || os_guard(pages, length, false);
-    if (load_relaxed(&sealed_any))
-        open &= os_access(pages, length, true);
-    if (open)
+    if (unseal(pages, length) && open)
         memset(pages, 0, length);
 }
 
@@ -77,35 +96,18 @@ bool harden_close(void *at, size_t bytes)
         return length == bytes;
     if (!os_return(pages, length))
         wipe_locked(pages, length);
-    if (load_relaxed(&sealed) < sealed_max) {
-        store_relaxed(&sealed_any, true);
-        if (os_access(pages, length, false))
-            __atomic_fetch_add(&sealed, 1, __ATOMIC_RELAXED);
-    }
+    seal(pages, length);
     return false;
 }
 
-/* A range that is opened part by part is counted down several times: never below zero. */
-static void sealed_count_down(void)
-{
-    uint64_t before = load_relaxed(&sealed);
-    while (before != 0 && !__atomic_compare_exchange_n(&sealed, &before, before - 1, true,
-                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
-
-bool harden_open(void *at, size_t bytes, bool marked)
+bool harden_open(void *at, size_t bytes)
 {
     uintptr_t from;
     size_t length;
     if (!whole_pages(at, bytes, &from, &length))
         return true;
-    if (load_relaxed(&sealed_any)) {
-        if (!os_access((void *)from, length, true))
-            return false;
-        if (!marked)
-            sealed_count_down();
-    }
+    if (!unseal((void *)from, length))
+        return false;
     if (markers && !os_guard((void *)from, length, false))
         return false;
     if (length <= POPULATED_MAX) /* what is to be used now: a call, instead of a fault a page */

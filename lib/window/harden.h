@@ -47,9 +47,10 @@ uint64_t harden_seed(void);
  * that takes two mappings of the process's; a quarter of those it may have are used so, then
  * ranges are made zero only. True: it is marked, without a mapping. */
 bool harden_close(void *at, size_t bytes);
-/* Makes it accessible; `marked`: as told before, or fresh. False when mappings are out. */
-bool harden_open(void *at, size_t bytes, bool marked);
-/* A range is new in the window; and the page behind a run that is about to be opened. */
+/* Makes it accessible. False when mappings are out. */
+bool harden_open(void *at, size_t bytes);
+/* A range is new in the window; and the page behind a run that is about to be opened. `marked`: the
+ * run is, as told before, or fresh. */
 void harden_claimed(void *at, size_t bytes);
 void harden_fence(void *at, size_t bytes, bool marked);
 

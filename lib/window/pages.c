@@ -410,7 +410,7 @@ static struct span *take_hardened(struct pages *pages, uint32_t units, uint32_t 
     char *start = span_start(span);
     size_t bytes = (size_t)whole << UNIT_SHIFT, behind = (size_t)page << UNIT_SHIFT;
     harden_fence(start + bytes, behind, span->zero);
-    if (harden_open(start, bytes, span->zero))
+    if (harden_open(start, bytes))
         return span;
     span->zero = false;
     pages_give(span);

@@ -128,6 +128,16 @@ static void locked(void)
     use_after_free();
 }
 
+/* The page behind a new block is closed, however often memory was freed before. */
+static void hardened_for_long(void)
+{
+    enum { TIMES = 40000, BYTES = 20 << 20, TAIL = 8 };
+    for (unsigned i = 0; i < TIMES; i++)
+        free(malloc(200000));
+    block = malloc(BYTES - TAIL);
+    block[BYTES + sysconf(_SC_PAGESIZE) / 2] = 1;
+}
+
 static void raw(int number)
 {
     (void)number;
@@ -190,6 +200,7 @@ int main(int argc, char **argv)
         {"overflow", overflow},
         {"use_after_free", use_after_free},
         {"hardened", hardened},
+        {"hardened_for_long", hardened_for_long},
         {"without_mappings", without_mappings},
         {"locked", locked},
         {"raw_handler", raw_handler},

@@ -46,6 +46,8 @@ odd="env LD_PRELOAD=$MEMOIR_LIB ./odd"
     run 139 guard:full ./odd old_kernel $odd without_mappings && says 1 "$overflow" &&
         says 1 '^memoir: guard: new blocks are no longer guarded: the system gives no more memory or mappings'
     run 134 harden:on ./odd old_kernel $odd hardened && says 1 '^memoir: overflow of 0x[0-9a-f]+ .block of 64 bytes'
+    run 139 harden:on ./odd old_kernel $odd hardened_for_long
+    run 139 harden:on $odd hardened_for_long
     run 134 harden:on $odd hardened && says 1 '^memoir: overflow of 0x[0-9a-f]+ .block of 64 bytes'
 
     # No file can be made.

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Sealed units are counted as ranges: against a plain model, over words, and by threads whose units
+ * are neighbours. */
+#include "lib/window/seal.h"
+
+#include "tests/unit/unit.h"
+
+enum { UNITS = 1000, FAR = 1 << 20, THREADS = 4, STEP = 5 };
+
+static uint64_t ranges_in(const bool *sealed, unsigned units)
+{
+    uint64_t ranges = 0;
+    for (unsigned i = 0; i < units; i++)
+        ranges += sealed[i] && (i == 0 || !sealed[i - 1]);
+    return ranges;
+}
+
+static bool any_in(const bool *sealed, unsigned first, unsigned units)
+{
+    bool any = false;
+    for (unsigned i = first; i < first + units; i++)
+        any |= sealed[i];
+    return any;
+}
+
+static void nothing_is_sealed_at_first(void)
+{
+    assert(seal_ranges() == 0 && !seal_any(0, UNITS) && !seal_any(FAR, UNITS));
+}
+
+static void ranges_are_those_of_a_model(void)
+{
+    static bool sealed[UNITS];
+    uint64_t random = 1;
+    assert(seal_prepare(FAR, UNITS));
+    for (unsigned i = 0; i < unit_times(200000); i++) {
+        unsigned first = (unsigned)(unit_random(&random) % UNITS);
+        unsigned most = (unit_random(&random) & 1) != 0 ? UNITS - first : 3;
+        unsigned units = 1 + (unsigned)(unit_random(&random) % most);
+        if (first + units > UNITS)
+            units = UNITS - first;
+        assert(seal_any(FAR + first, units) == any_in(sealed, first, units));
+        bool now = (unit_random(&random) & 1) != 0;
+        memset(sealed + first, now, units);
+        seal_note(FAR + first, units, now);
+        assert(seal_ranges() == ranges_in(sealed, UNITS));
+    }
+    seal_note(FAR, UNITS, false);
+    assert(seal_ranges() == 0);
+}
+
+static bool shared[UNITS];
+
+/* Every thread has each fourth group of five units. */
+static void *churn(void *number)
+{
+    uint64_t random = (uintptr_t)number + 1;
+    for (unsigned i = 0; i < unit_times(200000); i++) {
+        unsigned group = (unsigned)(unit_random(&random) % (UNITS / STEP / THREADS));
+        unsigned first = (group * THREADS + (unsigned)(uintptr_t)number) * STEP;
+        unsigned skip = (unsigned)(unit_random(&random) % STEP);
+        bool now = (unit_random(&random) & 1) != 0;
+        memset(shared + first + skip, now, STEP - skip);
+        seal_note(FAR + first + skip, STEP - skip, now);
+    }
+    return NULL;
+}
+
+static void neighbours_count_once(void)
+{
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_create(&threads[i], NULL, churn, (void *)i) == 0);
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_join(threads[i], NULL) == 0);
+    assert(seal_ranges() == ranges_in(shared, UNITS));
+    seal_note(FAR, UNITS, false);
+    assert(seal_ranges() == 0);
+}
+
+int main(void)
+{
+    unit_start();
+    nothing_is_sealed_at_first();
+    ranges_are_those_of_a_model();
+    neighbours_count_once();
+    return 0;
+}
