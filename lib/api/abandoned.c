@@ -13,14 +13,14 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-static bool is_abandoned(uintptr_t before, uintptr_t now);
+static bool is_abandoned(uintptr_t before, uint64_t place);
 static void mend(uint64_t place);
 static void tell(void);
 
 bool abandoned_mend(uint64_t place)
 {
     uintptr_t before = lock_place(lock_held);
-    if (before == 0 || !is_abandoned(before, lock_place(place)))
+    if (before == 0 || !is_abandoned(before, place))
         return false;
     mend(place);
     tell();
@@ -71,11 +71,14 @@ static bool in_no_handler(void)
     return young.open != 0 && (os_signals_blocked() & young.open) == 0;
 }
 
-static bool is_abandoned(uintptr_t before, uintptr_t now)
+static bool is_abandoned(uintptr_t before, uint64_t place)
 {
+    uintptr_t now = lock_place(place);
     if (now == before || frame_is_gone(before))
         return true;
-    return now > before && in_no_handler() && track_own_stack(before) && track_own_stack(now) &&
+    if (now < before)
+        return (place & LOCK_SIGNED) && unwind_calls_only((const struct caller *)now, before);
+    return in_no_handler() && track_own_stack(before) && track_own_stack(now) &&
            alternate_room(now) == ALTERNATE_NONE;
 }
 

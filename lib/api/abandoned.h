@@ -9,8 +9,9 @@
  *
  *      - the new call's frame is where that one was;
  *      - or the contents of the interrupted call's frame were overwritten;
- *      - or the new call's frame is further up on the same stack, and no handler is running (the
- *        stack of a handler may lie within the thread's own).
+ *      - or the new call's frame is further down, and calls alone led to it, no signal;
+ *      - or it is further up on the same stack, and no handler is running (the stack of a handler
+ *        may lie within the thread's own).
  *
  * While none of these holds, calls are served like those of a handler, from memory that is never
  * reused. The last is wrong for a handler that switches to a coroutine whose stack is a local

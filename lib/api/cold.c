@@ -100,6 +100,8 @@ bool cold_begin(const struct caller *caller)
     abandoned_enter(place);
     if (unlikely(!alloc_settled()))
         recover();
+    if (unlikely(young.open == 0))
+        young_note_signals();
     return true;
 }
 
@@ -127,7 +129,7 @@ static struct heap *heap_adopted(void)
     heap->random = young_seed();
     counts_adopt(heap);
     young.colour = heap->colour;
-    young_grown();
+    young_note_signals();
     init_thread(heap);
     return heap;
 }

@@ -76,7 +76,7 @@ bool young_ring(size_t bytes)
     return sampler_rate() != SAMPLER_OFF;
 }
 
-void young_grown(void)
+void young_note_signals(void)
 {
     young.open = ~os_signals_blocked();
 }

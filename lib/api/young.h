@@ -31,7 +31,7 @@ struct young {
     struct heap_sums sums;         /* blocks that no bin saw, for the thread's own totals */
     struct totals_counted counted; /* the part of them and of the heap's that was reported to the
                                       profile */
-    uint64_t open;                 /* signals that the thread does not block, if it has a heap */
+    uint64_t open;                 /* signals that the thread does not block; never 0 once known */
     void (*look)(void);            /* watches those totals: called after each slow call; or NULL */
 };
 
@@ -43,8 +43,8 @@ bool young_is(void);
 uint64_t young_seed(void);
 /* True if `bytes` more include a sample. */
 bool young_ring(size_t bytes);
-/* The thread got its heap. */
-void young_grown(void);
+/* At the thread's first call, and when it gets its heap: what it does not block now is usual. */
+void young_note_signals(void);
 /* Whether this may be a signal handler that interrupted the thread's own malloc or free on the hot
  * path. The bins must not change then, or a block would be handed out twice. */
 bool young_in_handler(void);

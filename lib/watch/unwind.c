@@ -514,3 +514,18 @@ FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned mos
     };
     walk_from(walk, &from, true, most);
 }
+
+bool unwind_calls_only(const struct caller *from, uintptr_t up_to)
+{
+    struct place place;
+    struct cfi_registers registers = {.known = (uint64_t)1 << ARCH_SP | (uint64_t)1 << ARCH_FP};
+    place_set(&place, from);
+    registers.values[ARCH_SP] = from->sp;
+    registers.values[ARCH_FP] = from->fp;
+    if (!alternate_has(place.sp, ROOM) || !stack_enter(&place, place.sp))
+        return false;
+    for (unsigned i = 0; i < WALK_MAX && place.sp <= up_to; i++)
+        if (!step_row(&place, &registers) || place.interrupted != 0)
+            return false;
+    return place.sp > up_to;
+}

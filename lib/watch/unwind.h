@@ -72,6 +72,9 @@ void unwind(struct walk *walk, const struct caller *from, unsigned most);
 /* The same in a signal handler, from what it interrupted; `context` is its third argument. The
  * leaf is recorded as the exact address plus one. */
 void unwind_context(struct walk *walk, const void *context, unsigned most);
+/* Whether calls alone lead from a place on the stack beyond `up_to` to `from`: no signal handler's
+ * frame lies between them. False, too, if the walk ends earlier. May run in a signal handler. */
+bool unwind_calls_only(const struct caller *from, uintptr_t up_to);
 /* Code was unloaded: forgets the rules of its addresses. */
 void unwind_forget(void);
 

@@ -17,7 +17,7 @@ struct word {
     uint64_t sealed, edges; /* a bit a unit */
 };
 
-static struct word *sheets[SHEETS];
+BULK static struct word *sheets[SHEETS];
 static uint64_t edges; /* two for each range: at its first unit, and behind its last */
 
 uint64_t seal_ranges(void)

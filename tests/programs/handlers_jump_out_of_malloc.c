@@ -2,8 +2,8 @@
 /*
  * helper: a timer's handler jumps back to the main loop wherever the loop is, which is most of the
  * time in malloc, calloc, realloc or free, at several depths of the stack. Fails if a block is
- * refused, or given out twice. The argument: threads beside it, which share its heap and take no
- * signal.
+ * refused, or given out twice, or if a lock of a call that was left is not open after the next one.
+ * The argument: threads beside it, which share its heap and take no signal.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -12,6 +12,7 @@
 #include "tests/programs/work.h"
 
 enum { JUMPS = 1500, EVERY_NS = 100000, BLOCKS = 64, SMALL = 2000, LARGE = 40000, DEEP = 6 };
+enum { LOOK_EVERY = 5, PATIENCE_MS = 20000, FAR = 200000 };
 
 struct kept {
     unsigned char *volatile block; /* NULL while it is in the hands of a call */
@@ -21,7 +22,8 @@ struct kept {
 
 static struct kept all[BLOCKS];
 static sigjmp_buf back;
-static volatile unsigned jumps, refused, broken;
+static volatile unsigned jumps, refused, broken, stuck;
+static atomic_ulong turns; /* of the threads beside */
 static atomic_bool over;
 
 static void jump(int number)
@@ -87,12 +89,32 @@ static void turn_deep(unsigned depth, unsigned *random)
     frame[depth] = 0;
 }
 
+/* A call further down than the one that was left, whose frame stays as it was. */
+static __attribute__((noinline)) void take_below(void)
+{
+    volatile char frame[DEEP * 300];
+    frame[0] = 1;
+    free(malloc(FAR)); /* not one of the shortest calls */
+    frame[0] = 0;
+}
+
+/* A lock that the call held is open again: another thread goes on. */
+static bool others_go_on(void)
+{
+    unsigned long before = turns;
+    for (unsigned ms = 0; turns == before && ms < PATIENCE_MS; ms++) {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    return turns != before;
+}
+
 static void *beside(void *number)
 {
     struct kept blocks[BLOCKS] = {{0}};
     unsigned random = 7 + (unsigned)(uintptr_t)number;
     while (!over) {
         turn(blocks, &random);
+        turns++;
     }
     return NULL;
 }
@@ -117,9 +139,12 @@ int main(int count, char **arguments)
     CHECK_EQ(sigaction(SIGUSR1, &jumping, NULL), 0);
     CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
     CHECK_EQ(timer_settime(timer, 0, &often, NULL), 0);
-    sigsetjmp(back, 1);
+    if (sigsetjmp(back, 1) != 0 && threads != 0 && jumps % LOOK_EVERY == 0) {
+        take_below();
+        stuck += !others_go_on();
+    }
     pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
-    while (jumps < JUMPS && broken == 0) {
+    while (jumps < JUMPS && broken == 0 && stuck == 0) {
         turn_deep(next(&random) % DEEP, &random);
     }
     pthread_sigmask(SIG_BLOCK, &ours, NULL);
@@ -137,5 +162,6 @@ int main(int count, char **arguments)
     }
     CHECK_EQ(refused, 0);
     CHECK_EQ(broken, 0);
+    CHECK_EQ(stuck, 0);
     return check_result();
 }
