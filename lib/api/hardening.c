@@ -31,12 +31,29 @@ INLINE uintptr_t window_granule(const void *p)
     return offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
 }
 
+/* Around a change of bins and of what waits: a signal handler's calls find the thread inside, and
+ * take the long road. A block that a handler freed would wait, and be handed out here. */
+INLINE void change_begin(void)
+{
+    abandoned_enter(lock_frame_word(ARCH_CALLER_SP()));
+}
+
+INLINE void change_end(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    lock_held = 0;
+}
+
 INLINE void *pop(struct heap *heap, size_t size, size_t mark)
 {
+    change_begin();
     uint64_t top = heap->top[mark];
-    if (unlikely(top == 0 || arch_count_down(&heap->clock[mark], 1)))
+    if (unlikely(top == 0 || arch_count_down(&heap->clock[mark], 1))) {
+        change_end();
         return NULL;
+    }
     bin_pop(heap, mark, slot_place(top));
+    change_end();
     void *block = slot_block(top);
     *live_in(heap->live[mark], block) = live_sign_hardened(block);
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* its tail is open */
@@ -100,12 +117,15 @@ static __attribute__((noinline)) void wait_slow(size_t mark, void *p)
 INLINE void push(struct heap *heap, void *p, size_t mark)
 {
     struct delay_queue *queue = &heap->delay->queues[mark];
+    change_begin();
     void **place = delay_place(queue), *waited = *place;
     if (unlikely(waited == NULL || (uint16_t)heap->top[mark] == heap->limit[mark])) {
+        change_end();
         wait_slow(mark, p);
         return;
     }
     heap_push_delayed(heap, mark, queue, place, p);
+    change_end();
 }
 
 static __attribute__((noinline)) void push_middle(struct heap *heap, void *p, size_t mark,

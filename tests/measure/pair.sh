@@ -172,8 +172,8 @@ done
 judge "1000 blocks of 1 KiB" "$(each "$library" 1024 1000 50 250)" $in_turn
 if [ $machine = x86-64 ]; then
     options=harden:on
-    judge "64 bytes, hardened" "$(each "$library" 64 1 2000 22000)" 270
-    judge "the same by new and delete" "$(each "$library" 64 1 2000 22000 operators)" 330
+    judge "64 bytes, hardened" "$(each "$library" 64 1 2000 22000)" 285
+    judge "the same by new and delete" "$(each "$library" 64 1 2000 22000 operators)" 345
     judge "the same with two reallocs" "$(each "$library" 64 1 2000 22000 resized)" 870
     options=''
 fi
