@@ -204,6 +204,7 @@ static void put_away(struct owner *owner)
             store_relaxed(&owned->mallocs, 0);
             owned->fills = owned->flushes = owned->made = 0;
         }
+    memset(&owner->elsewhere, 0, sizeof owner->elsewhere);
     owner->alive = false;
     owner->unused = unused;
     unused = owner;
@@ -317,6 +318,43 @@ void owner_remove_large(struct span *span)
         put_away(owner);
 }
 
+void owner_add_elsewhere(struct owner *owner, unsigned class, size_t bytes)
+{
+    struct owned_elsewhere *elsewhere = &owner->elsewhere;
+    lock_take(&owner->lock);
+    owner->spans++;
+    elsewhere->live++;
+    if (class < CLASS_COUNT) {
+        add_relaxed(&elsewhere->mallocs[class], 1);
+        add_relaxed(&elsewhere->lives[class], 1);
+    } else {
+        add_relaxed(&elsewhere->large_bytes, bytes);
+        add_relaxed(&owner->large_allocs, 1);
+        add_relaxed(&owner->large_bytes, bytes);
+        count_large(owner, bytes, 1, 0);
+    }
+    lock_give(&owner->lock);
+}
+
+void owner_remove_elsewhere(struct owner *owner, unsigned class, size_t bytes)
+{
+    struct owned_elsewhere *elsewhere = &owner->elsewhere;
+    lock_take(&owner->lock);
+    elsewhere->live--;
+    if (class < CLASS_COUNT) {
+        add_relaxed(&elsewhere->lives[class], -UINT64_C(1));
+    } else {
+        add_relaxed(&elsewhere->large_bytes, -(uint64_t)bytes);
+        add_relaxed(&owner->large_frees, 1);
+        add_relaxed(&owner->large_bytes, -(uint64_t)bytes);
+        count_large(owner, bytes, 0, 1);
+    }
+    bool last = --owner->spans == 0 && owner->deleted;
+    lock_give(&owner->lock);
+    if (last)
+        put_away(owner);
+}
+
 /* The last free spans of each list are given back: they were kept for the next block. */
 static void spare_spans_end(struct owner *owner)
 {
@@ -420,6 +458,10 @@ void owner_sums(const struct owner *owner, struct owner_sum sums[CLASS_COUNT])
             sums[class].flushes += load_relaxed(&owned->flushes);
             sums[class].made += load_relaxed(&owned->made);
         }
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        sums[class].mallocs += load_relaxed(&owner->elsewhere.mallocs[class]);
+        sums[class].live += load_relaxed(&owner->elsewhere.lives[class]);
+    }
     for (const struct front *front = owner->fronts; front != NULL; front = front->sibling)
         for (unsigned class = 1; class < CLASS_COUNT; class ++) {
             const struct front_bin *bin = load_acquire(&front->bins[class]);
@@ -459,8 +501,9 @@ bool owners_break(uint32_t parent_id)
 
 static void lists_clear(struct owner *owner)
 {
-    owner->spans = owner->large = 0;
-    store_relaxed(&owner->large_bytes, 0);
+    owner->spans = owner->elsewhere.live;
+    owner->large = 0;
+    store_relaxed(&owner->large_bytes, owner->elsewhere.large_bytes);
     for (unsigned list = 0; list < OWNED_LISTS; list++)
         for (unsigned class = 1; class < CLASS_COUNT; class ++) {
             struct owned *owned = &owner->lists[list][class];

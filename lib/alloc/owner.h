@@ -16,7 +16,8 @@
  * owner, as those of the program are.
  *
  * An owner is never freed: when it has ended it waits for the next one. A deleted one keeps the
- * blocks that live; with the last of its spans it ends.
+ * blocks that live; with the last of its spans it ends. A block of an owner that a room above keeps
+ * elsewhere (a guarded one) counts as a span.
  *
  * Locks: an owner's lists have its lock (of the rank of a centre's), the lists of fronts and of
  * owners `heap_lock`.
@@ -39,11 +40,18 @@ struct owned {
     uint32_t fills, flushes, made; /* as in a centre's list */
 };
 
+/* Blocks that lie in no span of the owner. */
+struct owned_elsewhere {
+    uint32_t live;
+    uint64_t large_bytes;                              /* of large ones that live */
+    uint64_t mallocs[CLASS_COUNT], lives[CLASS_COUNT]; /* by class */
+};
+
 struct owner {
     struct lock lock;
     bool alive;
     bool deleted;   /* the program has no handle of it any more */
-    uint32_t spans; /* in all lists, with the large ones */
+    uint32_t spans; /* in all lists, with the large ones and those elsewhere */
     uint32_t large; /* large blocks; id */
     struct front *fronts;
     struct owner *all; /* every owner there ever was */
@@ -53,6 +61,7 @@ struct owner {
     /* Its large blocks: how many there were, how many ended, bytes of those that live. */
     uint64_t large_allocs, large_frees, large_bytes;
     struct large_count *large_counts; /* by size (large.h), from the first on; NULL: none */
+    struct owned_elsewhere elsewhere;
     /* NULL, or the program's own memory in the place of pages: called from outside of the
      * allocator; *zero as in `large_take`. */
     void *(*lend)(struct owner *owner, size_t size, size_t align, bool *zero);
@@ -102,6 +111,10 @@ void owner_give(void *const *slots, unsigned count);
 void owner_add_large(struct owner *owner, struct span *span);
 void owner_remove_large(struct span *span);
 void owner_resized_large(struct span *span, size_t before);
+/* A block that lies in no span begins or ends: of `class`, or of `bytes` bytes if that is
+ * CLASS_COUNT: a large one. */
+void owner_add_elsewhere(struct owner *owner, unsigned class, size_t bytes);
+void owner_remove_elsewhere(struct owner *owner, unsigned class, size_t bytes);
 
 /* The blocks of a class, or in row 0 the large ones: those that ever were, those that live, those
  * in bins of fronts, those that are free in spans, and the spans; how often blocks were taken for a

@@ -194,6 +194,15 @@ struct heap *cold_heap_made(void)
     return young.ended || guard_calls ? NULL : hidden_for_hooks(enter(true));
 }
 
+struct heap *cold_heap_adopted(void)
+{
+    if (likely(!guard_calls))
+        return cold_heap_made();
+    if (young.ended)
+        return NULL;
+    return heap_self != NULL ? heap_self : heap_adopted();
+}
+
 struct heap *cold_heap(bool often)
 {
     if (unlikely(guard_calls)) { /* no heap: its bins would serve the hot path */

@@ -180,7 +180,7 @@ bool cold_is_block(const void *p)
 {
     bool ours;
     return p != NULL &&
-           (cold_mark(p, &ours) != MARK_FREE || debugging_lives(p) || guarding_owns(p) ||
+           (cold_mark(p, &ours) != MARK_FREE || debugging_lives(p) || guarding_lives(p) ||
             empty_lives(p) || emergency_owns(p) || elsewhere_size(p) != 0 ||
             shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
 }

@@ -25,6 +25,9 @@ struct heap *cold_heap(bool often);
 /* The same, made at once even for a thread with few calls; NULL: the thread is ending, or memory is
  * out. */
 struct heap *cold_heap_made(void);
+/* The same for what is noted there about the thread: also while all blocks are guarded or debugged,
+ * when no block comes from heaps. */
+struct heap *cold_heap_adopted(void);
 unsigned cold_pool(const struct heap *heap);
 /* The number of the rate at which this thread picks blocks, which may still be the one before the
  * last change: where every block is picked, none may count for many. */

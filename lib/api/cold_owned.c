@@ -5,15 +5,21 @@
  * its blocks.
  */
 #include "lib/api/cold_inside.h"
+#include "lib/api/debugging.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/filling.h"
+#include "lib/api/guarding.h"
 #include "lib/api/hooks.h"
 #include "lib/api/young.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 
+static void *take_guarded(struct owner *owner, size_t size, size_t align,
+                          const struct origin *origin, bool *zero);
 static bool rings(struct heap *heap, struct front *front, size_t usable);
+static void *take_sample(struct owner *owner, struct heap *heap, unsigned class, size_t size,
+                         const struct origin *origin);
 static void *take_plain(struct owner *owner, struct heap *heap, struct front *front,
                         unsigned class);
 static void tell_counts(struct front *front, unsigned class);
@@ -25,8 +31,11 @@ void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const st
 {
     struct heap *heap = cold_heap_made();
     size_t room = sizes_room(size, align);
+    void *block = take_guarded(owner, size, align, origin, zero);
+    if (unlikely(block != NULL))
+        return block;
     if (room > BLOCK_MAX) {
-        void *block = cold_large_take(heap, size == 0 ? 1 : size, align, origin, zero);
+        block = cold_large_take(heap, size == 0 ? 1 : size, align, origin, zero);
         if (block != NULL)
             owner_add_large(owner, span_of(block));
         return block;
@@ -34,17 +43,12 @@ void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const st
     unsigned class = class_of(room);
     struct front *front = heap == NULL ? NULL : front_get(heap, owner);
     if (rings(heap, front, class_size(class))) {
-        void *block = NULL;
-        if (owner_take(owner, cold_pool(heap), class, OWNED_RECORDED, &block, 1) == 1) {
-            owner_count(owner, class, OWNED_RECORDED, 1);
-            young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
-            counts_direct(class, 1, 0);
-            cold_record(block, class, size, origin, cold_rate(heap));
+        block = take_sample(owner, heap, class, size, origin);
+        if (block != NULL)
             return block;
-        }
         track_lost();
     }
-    void *block = take_plain(owner, heap, front, class);
+    block = take_plain(owner, heap, front, class);
     if (likely(block != NULL)) {
         store_relaxed(live_at(block), live_sign_watched(block));
     } else if (owner_take(owner, cold_pool(heap), class, OWNED_RECORDED, &block, 1) == 1) {
@@ -53,6 +57,35 @@ void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const st
         counts_direct(class, 1, 0);
         cold_unrecorded(block, class, size);
     }
+    return block;
+}
+
+/* NULL: it is not one of those that are. */
+static void *take_guarded(struct owner *owner, size_t size, size_t align,
+                          const struct origin *origin, bool *zero)
+{
+    if (guard_debug && (guard_all || guard_fences))
+        return debugging_take_fenced(owner, size, align, origin, zero);
+    void *block = guard_all      ? guarding_take(owner, size, align, origin)
+                  : guard_spaced ? guarding_take_spaced(owner, size, align, origin)
+                                 : NULL;
+    *zero = block != NULL;
+    return block;
+}
+
+static void *take_sample(struct owner *owner, struct heap *heap, unsigned class, size_t size,
+                         const struct origin *origin)
+{
+    unsigned rate = cold_rate(heap);
+    void *block = guard_sampled && rate != SAMPLER_EXACT_NUMBER
+                      ? guarding_take_sample(owner, rate, class, size, origin)
+                      : NULL;
+    if (block != NULL || owner_take(owner, cold_pool(heap), class, OWNED_RECORDED, &block, 1) != 1)
+        return block;
+    owner_count(owner, class, OWNED_RECORDED, 1);
+    young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+    counts_direct(class, 1, 0);
+    cold_record(block, class, size, origin, rate);
     return block;
 }
 
@@ -186,7 +219,7 @@ struct owner *cold_owned_new(bool bound)
     struct owner *owner = NULL;
     struct caller here = CALLER_HERE;
     if (cold_begin(&here)) {
-        struct heap *heap = cold_heap_made();
+        struct heap *heap = cold_heap_adopted();
         if ((owner = owner_new()) != NULL)
             owner->maker = bound ? heap : NULL;
         cold_end();
@@ -211,18 +244,19 @@ void cold_owned_delete(struct owner *owner)
 
 void cold_owned_destroy(struct owner *owner, const struct caller *caller)
 {
+    guarding_end_owned(owner, caller);
     if (!cold_begin(caller))
         return;
-    struct heap *heap = cold_heap_made();
-    if (heap != NULL && heap->default_owner == owner)
-        heap->default_owner = NULL;
-    end_all(owner, heap, caller);
+    if (heap_self != NULL && heap_self->default_owner == owner)
+        heap_self->default_owner = NULL;
+    end_all(owner, cold_heap_made(), caller);
     owner_end(owner);
     cold_end();
 }
 
 void cold_owned_reset(struct owner *owner, const struct caller *caller)
 {
+    guarding_end_owned(owner, caller);
     if (!cold_begin(caller))
         return;
     end_all(owner, cold_heap_made(), caller);
@@ -271,7 +305,7 @@ bool cold_grow_up(void)
 {
     struct caller here = CALLER_HERE;
     if (heap_self == NULL && cold_begin(&here)) {
-        cold_heap_made();
+        cold_heap_adopted();
         cold_end();
     }
     return heap_self != NULL;
@@ -282,7 +316,7 @@ bool cold_owned_default(struct owner *owner)
     struct caller here = CALLER_HERE;
     if (!cold_begin(&here))
         return false;
-    struct heap *heap = cold_heap_made();
+    struct heap *heap = cold_heap_adopted();
     if (heap != NULL) {
         heap->default_owner = owner;
         heap->short_roads = 0;

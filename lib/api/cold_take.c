@@ -85,7 +85,8 @@ static bool clock_ring(struct heap *heap, unsigned mark)
 static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
 {
     unsigned class = mark_class(mark);
-    void *block = guard_sampled ? guarding_take_sample(heap, class, size, origin) : NULL;
+    void *block =
+        guard_sampled ? guarding_take_sample(NULL, cold_bin_rate(heap), class, size, origin) : NULL;
     if (unlikely(block != NULL))
         return block;
     block = spare_take(heap, class);
@@ -158,8 +159,8 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     struct heap *heap = cold_heap(false);
     if (unlikely(guard_debug))
         return debugging_take(size, align, origin, zero);
-    void *block = guard_all      ? guarding_take(size, align, origin)
-                  : guard_spaced ? guarding_take_spaced(size, align, origin)
+    void *block = guard_all      ? guarding_take(NULL, size, align, origin)
+                  : guard_spaced ? guarding_take_spaced(NULL, size, align, origin)
                                  : NULL;
     if (unlikely(block != NULL)) {
         *zero = true;
@@ -178,7 +179,7 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     unsigned class = class_of(room);
     if (young_ring(class_size(class))) {
         if (guard_sampled && cold_rate(NULL) != SAMPLER_EXACT_NUMBER)
-            block = guarding_take_sample(NULL, class, size, origin);
+            block = guarding_take_sample(NULL, cold_bin_rate(NULL), class, size, origin);
         if (block == NULL && (block = take_direct(NULL, class, size, origin)) == NULL)
             track_lost();
     }

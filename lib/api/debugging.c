@@ -45,16 +45,11 @@ static void queue_add(const struct debug_entry *entry, const struct caller *call
 void *debugging_take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     size_t page = os_page_size();
-    char *p = guard_all || (guard_fences && (size == 0 || size >= page || align >= page))
-                  ? guarding_take(size, align, origin)
-                  : NULL;
-    *zero = origin->clear;
-    if (p != NULL) {
-        if (!origin->clear)
-            memset(p, DEBUG_NEW, size < FILL_MAX ? size : FILL_MAX);
-        trace(origin, size, p, &cells_near((uintptr_t)p)->born);
+    bool fenced = guard_all || (guard_fences && (size == 0 || size >= page || align >= page));
+    char *p = fenced ? debugging_take_fenced(NULL, size, align, origin, zero) : NULL;
+    if (p != NULL)
         return p;
-    }
+    *zero = origin->clear;
     size_t room = sizes_room(debug_room(size, align), align);
     if (size > PTRDIFF_MAX - align - UNIT)
         return NULL;
@@ -62,6 +57,19 @@ void *debugging_take(size_t size, size_t align, const struct origin *origin, boo
                          : take_class(size, align, class_of(room), origin);
     if (p != NULL)
         memset(p, origin->clear ? 0 : DEBUG_NEW, size);
+    return p;
+}
+
+void *debugging_take_fenced(struct owner *owner, size_t size, size_t align,
+                            const struct origin *origin, bool *zero)
+{
+    char *p = guarding_take(owner, size, align, origin);
+    if (p == NULL)
+        return NULL;
+    *zero = origin->clear;
+    if (!origin->clear)
+        memset(p, DEBUG_NEW, size < FILL_MAX ? size : FILL_MAX);
+    trace(origin, size, p, &cells_near((uintptr_t)p)->born);
     return p;
 }
 
@@ -159,6 +167,20 @@ bool debugging_lives(const void *p)
     struct found_place found = place_of(p);
     return guard_debug && found.live &&
            debug_check(found.place, p, &words, &damage) != DEBUG_NO_BLOCK;
+}
+
+void *debugging_inner(void *block, size_t *size)
+{
+    struct debug_words words;
+    const char *damage;
+    if (!debugging_owns(block))
+        return block;
+    struct found_place found = place_of(block);
+    char *p = debug_block_of(found.place);
+    if (debug_check(found.place, p, &words, &damage) != DEBUG_FINE)
+        return block;
+    *size = words.size;
+    return p;
 }
 
 /* The live block at p; anything else is reported. */

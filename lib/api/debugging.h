@@ -2,7 +2,8 @@
 /*
  * Debugged blocks (lib/guard/debug.h) as malloc and free see them. With the option debug every
  * block is one: small ones have words around them, those of a page or more, and those of size 0,
- * are guarded (lib/api/guarding.h), as long as there are addresses and memory for that. No thread
+ * and those with an owner are guarded (lib/api/guarding.h), as long as there are addresses and
+ * memory for that. No thread
  * has a heap then, so that every call comes to cold code.
  */
 #ifndef API_DEBUGGING_H
@@ -18,12 +19,20 @@ struct origin; /* lib/api/cold_inside.h */
 /* Between `cold_begin` and `cold_end`. *zero: it reads as zero, which it does if the caller wants
  * that; otherwise it is filled. NULL when memory is out. */
 void *debugging_take(size_t size, size_t align, const struct origin *origin, bool *zero);
+/* The same for a guarded block, which blocks with an owner always are (NULL: it has none). NULL: an
+ * ordinary one must do. */
+struct owner;
+void *debugging_take_fenced(struct owner *owner, size_t size, size_t align,
+                            const struct origin *origin, bool *zero);
 /* Memory is out: freed blocks wait no longer. False: none did. */
 bool debugging_yield(const struct caller *caller);
 /* From outside: whether p is where debugged blocks are. */
 bool debugging_owns(const void *p);
 /* Whether a debugged block that lives begins at p. */
 bool debugging_lives(const void *p);
+/* What the program has of a live block of the allocator's, and its size there; the block itself if
+ * it is not debugged. */
+void *debugging_inner(void *block, size_t *size);
 /* From outside. Frees a block that `debugging_owns`; `moved`: realloc goes on with another one. */
 void debugging_free(void *p, const struct caller *caller, bool moved);
 /* A guarded block was freed: it counts in the queue. */

@@ -23,10 +23,15 @@ enum {
     BUSY_MS = 1000,        /* how long another thread may have a cell */
 };
 
-static void *begin(struct cell *cell, const struct origin *origin, bool recorded, unsigned rate);
+static bool whole; /* blocks have the size of their class: the program knows that size */
+
+static size_t whole_size(size_t size, unsigned *class);
+static void *begin(struct cell *cell, struct owner *owner, const struct origin *origin,
+                   bool recorded, unsigned rate);
 static size_t counted_size(const struct cell *cell, unsigned *class);
 static void count(const struct cell *cell, bool begins);
 static struct cell *cell_of(const void *p, const char *call, const struct caller *caller);
+static void end(struct cell *cell, const struct caller *caller, bool fits, bool moved);
 
 void guarding_ask(uint64_t spans_every, uint64_t large_every)
 {
@@ -42,33 +47,38 @@ void guarding_ask_counted(uint64_t every, size_t least, size_t most, uint64_t se
     hooks_any |= every != 0;
 }
 
-void *guarding_take(size_t size, size_t align, const struct origin *origin)
+void *guarding_take(struct owner *owner, size_t size, size_t align, const struct origin *origin)
 {
     unsigned class;
     struct cell *cell = cells_take(size, align);
     if (cell == NULL)
         return NULL;
-    return begin(cell, origin, young_ring(counted_size(cell, &class)), sampler_number());
+    return begin(cell, owner, origin, young_ring(counted_size(cell, &class)), sampler_number());
 }
 
-void *guarding_take_spaced(size_t size, size_t align, const struct origin *origin)
+void *guarding_take_spaced(struct owner *owner, size_t size, size_t align,
+                           const struct origin *origin)
 {
     bool large = sizes_room(size, align) > BLOCK_MAX;
     if (align > os_page_size() || !guard_is_due(size, large, central_spans_made()))
         return NULL;
-    return guarding_take(size, align, origin);
+    unsigned class;
+    return guarding_take(owner, load_relaxed(&whole) ? whole_size(size, &class) : size, align,
+                         origin);
 }
 
-void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
+void *guarding_take_sample(struct owner *owner, unsigned rate, unsigned class, size_t size,
                            const struct origin *origin)
 {
     /* The alignment that an ordinary block of the class has. */
     size_t align = class_size(class) & -class_size(class);
+    size = load_relaxed(&whole) ? class_size(class) : size;
     struct cell *cell = guard_picks() ? cells_take(size, align < UNIT ? align : UNIT) : NULL;
-    return cell == NULL ? NULL : begin(cell, origin, true, cold_bin_rate(heap));
+    return cell == NULL ? NULL : begin(cell, owner, origin, true, rate);
 }
 
-static void *begin(struct cell *cell, const struct origin *origin, bool recorded, unsigned rate)
+static void *begin(struct cell *cell, struct owner *owner, const struct origin *origin,
+                   bool recorded, unsigned rate)
 {
     unsigned class;
     cell->born = guarding_event(origin->caller);
@@ -79,9 +89,19 @@ static void *begin(struct cell *cell, const struct origin *origin, bool recorded
         track_begin(&cell->record, origin->caller, class, usable, cell->size, origin->born, rate);
         cell->recorded = true;
     }
+    cell->owner = owner;
+    if (owner != NULL)
+        owner_add_elsewhere(owner, class, usable);
     count(cell, true);
     cells_begin(cell);
     return (void *)cell->start;
+}
+
+bool guarding_exact(void)
+{
+    if (!guard_calls && !harden_on && (guard_sampled || guard_spaced) && !load_relaxed(&whole))
+        store_relaxed(&whole, true);
+    return guard_calls || harden_on;
 }
 
 bool guarding_owns(const void *p)
@@ -105,7 +125,13 @@ struct cell_event guarding_event(const struct caller *caller)
 
 static size_t counted_size(const struct cell *cell, unsigned *class)
 {
-    size_t size = cell->size == 0 ? 1 : cell->size;
+    return whole_size(cell->size, class);
+}
+
+/* Of an ordinary block, and its class; CLASS_COUNT: it is large. */
+static size_t whole_size(size_t size, unsigned *class)
+{
+    size = size == 0 ? 1 : size;
     *class = size <= BLOCK_MAX ? class_of(size) : CLASS_COUNT;
     return size <= BLOCK_MAX ? class_size(*class) : units_of(size) << UNIT_SHIFT;
 }
@@ -129,18 +155,24 @@ static void count(const struct cell *cell, bool begins)
 void guarding_free(void *p, const struct caller *caller, bool moved)
 {
     struct cell *cell = cell_of(p, "free", caller);
-    unsigned class;
     if (cell == NULL || !cold_begin(caller))
         return; /* reported; or lost, in a signal handler that came upon us inside */
-    const uint8_t *damage = NULL;
     if (!cells_claim(cell)) {
         cold_end();
         guard_complain(GUARD_DOUBLE_FREE, (uintptr_t)p, cell, "free", caller, 0);
         return;
     }
-    damage = cells_damage(cell);
-    bool mixed = guard_calls && cell->family != caller->family;
-    if (damage != NULL || mixed) {
+    end(cell, caller, !guard_calls || cell->family == caller->family, moved);
+}
+
+/* A block that was claimed. `fits`: so does the function that ends it. Begins inside, returns
+ * outside. */
+static void end(struct cell *cell, const struct caller *caller, bool fits, bool moved)
+{
+    unsigned class;
+    void *p = (void *)cell->start;
+    const uint8_t *damage = cells_damage(cell);
+    if (damage != NULL || !fits) {
         cold_end();
         guard_complain(damage != NULL ? GUARD_DAMAGE : GUARD_MIXED,
                        damage != NULL ? (uintptr_t)damage : (uintptr_t)p, cell, "free", caller, 0);
@@ -153,6 +185,8 @@ void guarding_free(void *p, const struct caller *caller, bool moved)
     if (cell->recorded)
         track_end(&cell->record, caller, usable, cell->size, moved);
     count(cell, false);
+    if (cell->owner != NULL)
+        owner_remove_elsewhere(cell->owner, class, usable);
     cell->died = guarding_event(caller);
     struct cell_event died = cell->died;
     size_t size = cell->size;
@@ -160,6 +194,63 @@ void guarding_free(void *p, const struct caller *caller, bool moved)
     debugging_freed_elsewhere(p, size, &died, caller);
     cold_end();
 }
+
+/* ---- blocks with an owner ----------------------------------------------------------------- */
+
+struct owner_ends {
+    struct owner *owner;
+    const struct caller *caller;
+};
+
+static void end_owned(void *context, struct cell *cell)
+{
+    const struct owner_ends *ends = context;
+    if (load_relaxed(&cell->owner) != ends->owner || !cold_begin(ends->caller))
+        return;
+    bool claimed = cells_claim(cell);
+    if (claimed && cell->owner == ends->owner) {
+        end(cell, ends->caller, true, false);
+        return;
+    }
+    if (claimed) /* another thread has freed it meanwhile; it is a new block */
+        store_release(&cell->state, CELL_LIVE);
+    cold_end();
+}
+
+void guarding_end_owned(struct owner *owner, const struct caller *caller)
+{
+    struct owner_ends ends = {owner, caller};
+    if (load_relaxed(&owner->elsewhere.live) != 0)
+        cells_each(end_owned, &ends);
+}
+
+bool guarding_lives(const void *p)
+{
+    const struct cell *cell = cells_near((uintptr_t)p);
+    return cell != NULL && load_acquire(&cell->state) == CELL_LIVE && cell->start == (uintptr_t)p;
+}
+
+struct owner *guarding_owner(const void *p)
+{
+    return guarding_lives(p) ? load_relaxed(&cells_near((uintptr_t)p)->owner) : NULL;
+}
+
+bool guarding_each_owned(const struct owner *owner,
+                         bool (*each)(void *context, void *block, size_t size), void *context)
+{
+    uint32_t all = cells_count();
+    for (uint32_t i = 1; i < all; i++) {
+        const struct cell *cell = cells_live(i);
+        const struct owner *of = cell == NULL ? NULL : load_relaxed(&cell->owner);
+        if (of != NULL && of->deleted)
+            of = NULL;
+        if (cell != NULL && of == owner && !each(context, (void *)cell->start, cell->size))
+            return false;
+    }
+    return true;
+}
+
+/* ---- questions ---------------------------------------------------------------------------- */
 
 size_t guarding_size(const void *p, const char *call, const struct caller *caller)
 {

@@ -24,13 +24,15 @@ void guarding_ask(uint64_t spans_every, uint64_t large_every);
 /* Before the start: one in `every` blocks of these sizes is guarded, from number `seed` on; 0: from
  * any (mimalloc's guarded_sample_rate and its relatives). All calls take the slow path then. */
 void guarding_ask_counted(uint64_t every, size_t least, size_t most, uint64_t seed);
-/* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. */
-void *guarding_take(size_t size, size_t align, const struct origin *origin);
+/* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. `owner`
+ * may be NULL (lib/alloc/owner.h). */
+struct owner;
+void *guarding_take(struct owner *owner, size_t size, size_t align, const struct origin *origin);
 /* The same with `guard_spaced`, if this block is one of those that are guarded. */
-void *guarding_take_spaced(size_t size, size_t align, const struct origin *origin);
-/* The same for a sample of a class, if it is one of those that are guarded. */
-struct heap;
-void *guarding_take_sample(struct heap *heap, unsigned class, size_t size,
+void *guarding_take_spaced(struct owner *owner, size_t size, size_t align,
+                           const struct origin *origin);
+/* The same for a sample of a class, picked at this rate, if it is one of those that are guarded. */
+void *guarding_take_sample(struct owner *owner, unsigned rate, unsigned class, size_t size,
                            const struct origin *origin);
 /* Whether any block has the alignment, without being asked for it: a guarded one that is smaller,
  * and with guard.tight each, has only that of its size. 1 is no wish. */
@@ -38,8 +40,21 @@ INLINE bool guarding_natural(size_t align)
 {
     return align == 1 || (align <= GRANULE && !(guard_all || guard_spaced || guard_fences));
 }
+/* The program asks which size blocks have that it will get, or may do so: whether it may use no more
+ * than it asks for. If not, samples that are guarded have the whole size of their class from now
+ * on. */
+bool guarding_exact(void);
 /* From outside: whether p is in the memory of guarded blocks. */
 bool guarding_owns(const void *p);
+/* Whether a guarded block that lives begins at p; and its owner, or NULL. */
+bool guarding_lives(const void *p);
+struct owner *guarding_owner(const void *p);
+/* From outside: all guarded blocks of an owner end, as by free. */
+void guarding_end_owned(struct owner *owner, const struct caller *caller);
+/* Calls `each` for the live blocks of an owner, until it returns false; NULL: those without one or
+ * of a deleted one. */
+bool guarding_each_owned(const struct owner *owner,
+                         bool (*each)(void *context, void *block, size_t size), void *context);
 /* From outside. Frees a block that `guarding_owns`; `moved`: realloc goes on with another one. */
 void guarding_free(void *p, const struct caller *caller, bool moved);
 /* From outside: the size that was asked for; what is no live block is reported, for `call`. */

@@ -204,6 +204,7 @@ struct cell *cells_take(size_t size, size_t align)
     }
     cell->opened = false;
     cell->recorded = false;
+    cell->owner = NULL;
     return cell;
 }
 

@@ -58,6 +58,7 @@ struct cell {
     bool sealed : 1;   /* inaccessible by mprotect: no markers, it was locked, or memory was out */
     struct cell_event born, died;
     struct record record;
+    struct owner *owner; /* the block is one of its (lib/alloc/owner.h); NULL: it has none */
 };
 
 extern struct lock cells_lock;
@@ -78,8 +79,8 @@ bool cells_init(const struct cells_limits *limits);
  * are in use, the quarantine ends, and free pages stop being writable. False: there is nothing to
  * give. */
 bool cells_yield(size_t size);
-/* A block, filled around, all of it zero; the caller fills in `born`, `family` and `recorded`, then
- * makes it live by `cells_begin`. NULL: refused. */
+/* A block, filled around, all of it zero; the caller fills in `born`, `family`, `recorded` and
+ * `owner`, then makes it live by `cells_begin`. NULL: refused. */
 struct cell *cells_take(size_t size, size_t align);
 void cells_begin(struct cell *cell);
 /* Claims a live block for its end: false if another thread was faster. */

@@ -39,6 +39,9 @@
 
 enum { MANY = 20000 };
 static unsigned char *blocks[MANY];
+/* What the arguments say of the mode: each block lies alone, and a wrong free ends the program; or
+ * blocks are smaller than those of their class. */
+static bool guarded, hardened;
 
 static struct memoir_stats stats(void)
 {
@@ -177,8 +180,8 @@ static void blocks_are_visited(void)
         bytes += mi_usable_size(blocks[i]);
     CHECK(mi_heap_visit_blocks(heap, true, visit, heap));
     CHECK_EQ(visited, 500);
-    CHECK_EQ(visited_bytes, bytes);
-    CHECK(areas > 10 && areas < 500);
+    CHECK(visited_bytes == bytes || (hardened && visited_bytes > bytes));
+    CHECK(guarded ? areas == 500 : areas > 10 && areas < 500);
     fill(heap, 2000);
     visited = 0;
     CHECK(!mi_heap_visit_blocks(heap, true, visit, heap));
@@ -353,14 +356,17 @@ static void children_go_on(void)
     mi_heap_destroy(heap);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    guarded = count > 1 && strcmp(arguments[1], "guarded") == 0;
+    hardened = count > 1 && strcmp(arguments[1], "hardened") == 0;
     destroying_frees();
     deleting_keeps();
     blocks_know_their_heap();
     blocks_are_visited();
     defaults_are_used();
-    double_frees_are_found();
+    if (!guarded)
+        double_frees_are_found();
     threads_share();
     threads_allocate_from_one_heap();
     children_go_on();

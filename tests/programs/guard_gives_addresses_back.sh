@@ -96,7 +96,7 @@ fills() { # OPTIONS LEAST MOST ARGUMENTS...
 }
 for kind in plain owned; do
     fills guard:full,guard.memory:8M 8 300 $kind 3000 3000 200
-    fills debug:on 8 300 $kind 3000 3000 200
+    fills debug:on,guard.memory:8M 8 300 $kind 3000 3000 200
     for options in guard:full debug:on guard:sampled,guard.rate:1,heap.rate:4K harden:on; do
         fills limit:24M,$options 8 24 $kind 9000 9000 0
     done

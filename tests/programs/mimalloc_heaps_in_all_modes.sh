@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Blocks with an owner while all are recorded, while many are, and while none is; and what a profile
-# says of them: those of a destroyed heap are freed, those of a deleted one live.
+# Blocks with an owner while all are recorded, while many are, and while none is, and while they are
+# guarded, debugged and hardened; and what a profile says of them: those of a destroyed heap are freed,
+# those of a deleted one live.
 . "$(dirname "$0")/common.sh"
 settle
 build -I"$root" -I"$root/include" -I"$root/include/memoir/compat" -pthread -fno-builtin -Wno-unused-result \
@@ -10,6 +11,13 @@ build -I"$root" -I"$root/include" -I"$root/include/memoir/compat" -pthread -fno-
 for options in heap.rate:0 heap.rate:1000 heap:off recorder:run.recorder,heap.rate:0; do
     rm -f run.recorder*
     MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB ./heaps >out 2>&1 || fail "$options: $(tail -n 5 out)"
+done
+for options in guard:full debug:on guard:full,debug:on; do
+    MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB ./heaps guarded >out 2>&1 || fail "$options: $(tail -n 5 out)"
+    quiet out
+done
+for options in harden:on guard:sampled,guard.rate:1,heap.rate:1000; do
+    MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB ./heaps hardened >out 2>&1 || fail "$options: $(tail -n 5 out)"
 done
 
 build -x c -I"$root/include/memoir/compat" -fno-builtin - -o user <<'END'

@@ -218,7 +218,7 @@ EXPORT double MallocExtension_GetMemoryReleaseRate(void)
 
 EXPORT size_t MallocExtension_GetEstimatedAllocatedSize(size_t size)
 {
-    return debugging_is_on() ? size : nallocx(size, 0);
+    return size == 0 && debugging_is_on() ? 0 : nallocx(size, 0);
 }
 
 EXPORT size_t MallocExtension_GetAllocatedSize(const void *p)

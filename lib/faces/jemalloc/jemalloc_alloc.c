@@ -38,6 +38,8 @@ EXPORT void *mallocx(size_t size, int flags)
     size_t align = align_of(flags);
     if (calls_wanted())
         return mallocx_called(size, flags);
+    if (unlikely(guard_sampled))
+        guarding_exact();
     if (unlikely((unsigned)flags >> FLAG_ARENA_AT != 0)) {
         struct owner *owner = arena_owner(((unsigned)flags >> FLAG_ARENA_AT) - 1);
         void *block = NULL;
@@ -276,11 +278,15 @@ EXPORT void sdallocx(void *p, size_t size, int flags)
         free(p);
 }
 
+/* The program may use all of that: where blocks are checked to their last byte, they have no more
+ * bytes than it asks for. */
 EXPORT size_t nallocx(size_t size, int flags)
 {
     if (size > LARGE_MAX || align_of(flags) > LARGE_MAX || !init_done())
         return 0;
     size = size == 0 ? 1 : size; /* not defined by jemalloc; in gperftools that of malloc(0) */
+    if (unlikely(guarding_exact()))
+        return size;
     size_t room = sizes_room(size, align_of(flags));
     return room <= BLOCK_MAX ? class_size(class_of(room)) : units_of(size) << UNIT_SHIFT;
 }

@@ -169,6 +169,8 @@ struct arena *arena_of(const void *p)
     struct lender *lender = lent_by(p);
     if (lender != NULL)
         return (struct arena *)lender;
+    if (guarding_owns(p))
+        return arena_of_owner(guarding_owner(p));
     const struct span *span = span_find(p);
     return arena_of_owner(span == NULL ? NULL : owner_of(span));
 }

@@ -191,13 +191,14 @@ FUNCTION(void *, mi_calloc, (size_t count, size_t size))
     return take_zero(mimalloc_product(count, size));
 }
 
-/* Frees what can be freed. Anything else is reported, and the program goes on, as in mimalloc. */
+/* Frees what can be freed. Anything else is reported, and the program goes on, as in mimalloc; where
+ * blocks are guarded or debugged it ends as those modes want it. */
 static NOINLINE void free_slow(void *p)
 {
     if (p == NULL || cold_owned_push(p))
         return;
     struct caller caller = CALLER_HERE;
-    if (cold_is_block(p)) {
+    if (guard_calls || guarding_owns(p) || cold_is_block(p)) {
         cold_free(p, &caller);
         return;
     }

@@ -107,11 +107,11 @@ static struct owner *heap_of(const void *p)
     block = block == NULL ? p : block;
     if (!cold_is_block(block))
         return NULL;
-    if (!window_has(block)) {
+    if (!window_has(block) && !guarding_owns(block)) {
         struct owner *heap = region_heap_of(block);
         return heap == NULL ? &backing : heap;
     }
-    struct owner *owner = owner_of(span_of(block));
+    struct owner *owner = guarding_owns(block) ? guarding_owner(block) : owner_of(span_of(block));
     return owner == NULL || owner->deleted ? &backing : owner;
 }
 
@@ -186,7 +186,10 @@ static bool visit_span(const struct owner *heap, const struct span *span, bool b
         return false;
     for (unsigned i = 0; blocks && i < count; i++) {
         void *block = live_block(span, i);
-        if (block != NULL && !visit(heap, &area, block, size, arg))
+        size_t usable = size;
+        if (block != NULL)
+            block = debugging_inner(block, &usable);
+        if (block != NULL && !visit(heap, &area, block, usable, arg))
             return false;
     }
     return true;
@@ -215,6 +218,22 @@ static bool visit_extent(const struct owner *heap, const struct extent *extent, 
     return true;
 }
 
+struct visit {
+    const struct owner *heap;
+    bool blocks;
+    visitor *visit;
+    void *arg;
+};
+
+/* A guarded block is an area of its own. */
+static bool visit_guarded(void *context, void *block, size_t size)
+{
+    const struct visit *visit = context;
+    struct area area = {block, size, size, 1, size, size, 0};
+    return visit->visit(visit->heap, &area, NULL, size, visit->arg) &&
+           (!visit->blocks || visit->visit(visit->heap, &area, block, size, visit->arg));
+}
+
 static bool visit_region(const struct owner *heap, bool blocks, visitor *visit, void *arg)
 {
     size_t count;
@@ -240,7 +259,8 @@ FUNCTION(bool, mi_heap_visit_blocks,
     for (uint32_t id = 1; id < ids; id++)
         if (is_of(span_at(id), heap) && !visit_span(heap, span_at(id), blocks, visit, arg))
             return false;
-    return true;
+    return guarding_each_owned(heap == &backing ? NULL : heap, visit_guarded,
+                               &(struct visit){heap, blocks, visit, arg});
 }
 
 /* What ended threads leave behind belongs to no heap of its own. */
