@@ -21,10 +21,12 @@
 enum {
     WALK_OWNER = 1u << 31, /* with a thread's number: no walk of the CPU profile has it */
     BUSY_MS = 1000,        /* how long another thread may have a cell */
+    GROWTH_STEP = 1 << 20, /* bytes of cells that are noted at once (lib/heap/growth.h) */
 };
 
 static bool whole; /* blocks have the size of their class: the program knows that size */
 
+static void note_growth(const struct caller *caller);
 static size_t whole_size(size_t size, unsigned *class);
 static void *begin(struct cell *cell, struct owner *owner, const struct origin *origin,
                    bool recorded, unsigned rate);
@@ -53,7 +55,18 @@ void *guarding_take(struct owner *owner, size_t size, size_t align, const struct
     struct cell *cell = cells_take(size, align);
     if (cell == NULL)
         return NULL;
+    note_growth(origin->caller);
     return begin(cell, owner, origin, young_ring(counted_size(cell, &class)), sampler_number());
+}
+
+static void note_growth(const struct caller *caller)
+{
+    static uint64_t noted;
+    uint64_t before = load_relaxed(&noted), now = cells_made();
+    if (now - before >= GROWTH_STEP && now > before &&
+        __atomic_compare_exchange_n(&noted, &before, now, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        growth_beside(caller, now - before);
 }
 
 void *guarding_take_spaced(struct owner *owner, size_t size, size_t align,
@@ -248,6 +261,20 @@ bool guarding_each_owned(const struct owner *owner,
             return false;
     }
     return true;
+}
+
+void guarding_each_range(void (*each)(void *context, uintptr_t start, size_t bytes, bool live),
+                         void *context)
+{
+    uint32_t all = cells_count();
+    size_t page = os_page_size();
+    for (uint32_t i = 1; i < all; i++) {
+        const struct cell *cell = cells_at(i);
+        uint8_t state = load_acquire(&cell->state);
+        if (state > CELL_BUSY && cell->pages > 0)
+            each(context, cell->start & ~(uintptr_t)(page - 1), cell->pages * page,
+                 state == CELL_LIVE);
+    }
 }
 
 /* ---- questions ---------------------------------------------------------------------------- */

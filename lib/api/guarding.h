@@ -57,6 +57,9 @@ bool guarding_each_owned(const struct owner *owner,
                          bool (*each)(void *context, void *block, size_t size), void *context);
 /* From outside. Frees a block that `guarding_owns`; `moved`: realloc goes on with another one. */
 void guarding_free(void *p, const struct caller *caller, bool moved);
+/* Calls `each` for the pages of all cells: of a block, or of none any more. */
+void guarding_each_range(void (*each)(void *context, uintptr_t start, size_t bytes, bool live),
+                         void *context);
 /* From outside: the size that was asked for; what is no live block is reported, for `call`. */
 size_t guarding_size(const void *p, const char *call, const struct caller *caller);
 /* `track_born` of the block's record. */

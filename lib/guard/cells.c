@@ -141,7 +141,7 @@ static size_t whole_pages(size_t bytes)
     return (bytes + page_size - 1) / page_size;
 }
 
-static struct cell *cell_at(uint32_t number)
+struct cell *cells_at(uint32_t number)
 {
     return number == 0 ? NULL : &cells[number];
 }
@@ -340,7 +340,7 @@ static void list_add(struct list *list, struct cell *cell)
 static struct cell *list_take(struct list *list, struct cell *before)
 {
     uint32_t *link = before == NULL ? &list->first : &before->next;
-    struct cell *cell = cell_at(*link);
+    struct cell *cell = cells_at(*link);
     if (cell == NULL)
         return NULL;
     store_relaxed(&cell->state, CELL_BUSY);
@@ -357,12 +357,12 @@ static struct cell *cell_find(uint32_t run)
 
 static struct cell *long_find(uint32_t run_min, uint32_t run_max)
 {
-    struct cell *before = NULL, *cell = cell_at(lists[LONG].first);
+    struct cell *before = NULL, *cell = cells_at(lists[LONG].first);
     for (unsigned i = 0; cell != NULL && i < LOOK_MAX; i++) {
         if (cell->run >= run_min && cell->run <= run_max)
             return list_take(&lists[LONG], before);
         before = cell;
-        cell = cell_at(cell->next);
+        cell = cells_at(cell->next);
     }
     return NULL;
 }
@@ -516,9 +516,9 @@ uint32_t cells_count(void)
     return load_acquire(&count);
 }
 
-const struct cell *cells_live(uint32_t number)
+uint64_t cells_made(void)
 {
-    return load_acquire(&cells[number].state) == CELL_LIVE ? &cells[number] : NULL;
+    return (uint64_t)(load_relaxed(&pages_used) - load_relaxed(&count)) * page_size;
 }
 
 uint32_t cells_inside(uintptr_t address)

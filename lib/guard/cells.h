@@ -108,8 +108,15 @@ bool cells_open_for_reads(uintptr_t address);
 void cells_each(void (*each)(void *context, struct cell *cell), void *context);
 /* The numbers of all cells are from 1 to below this. */
 uint32_t cells_count(void);
-/* The cell with that number; NULL if it is not live. */
-const struct cell *cells_live(uint32_t number);
+/* The cell with that number; NULL for 0. The other one: if it is live, or NULL. */
+struct cell *cells_at(uint32_t number);
+INLINE const struct cell *cells_live(uint32_t number)
+{
+    const struct cell *cell = cells_at(number);
+    return load_acquire(&cell->state) == CELL_LIVE ? cell : NULL;
+}
+/* The bytes of all runs that were ever made, without their guards. */
+uint64_t cells_made(void);
 /* The number of the live block that an address is in; a block of no byte has its start. 0: none. */
 uint32_t cells_inside(uintptr_t address);
 /* The addresses in use, from `*start` on; false if there are none. */

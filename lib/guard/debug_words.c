@@ -108,8 +108,10 @@ static void deleter_print(struct print *out, const struct cell_event *died)
     print_format(out, "Deleted by thread %u\n", died->thread);
     for (unsigned i = 0; i < count; i++) {
         struct code_name name = {0};
-        if (config.debug_names)
+        if (config.debug_names) {
             code_name_find(pcs[i], &name);
+            code_name_demangle(&name);
+        }
         print_format(out, "    @ %p ", (void *)pcs[i]);
         print_clean(out, name.function, strlen(name.function), sizeof name.function);
         print_char(out, '\n');

@@ -226,6 +226,7 @@ static void name_print(struct print *out, uintptr_t pc)
     code_name_find(pc, &name);
     if (name.function[0] == '\0')
         return;
+    code_name_demangle(&name);
     print_char(out, ' ');
     print_clean(out, name.function, strlen(name.function), sizeof name.function);
 }

@@ -23,8 +23,12 @@ void growth_add(const struct caller *caller)
         return; /* another thread notes it */
     uint64_t claimed = arena_claimed() - GROWTH_FIRST;
     uint64_t bytes = claimed - __atomic_exchange_n(&noted, claimed, __ATOMIC_ACQ_REL);
-    if ((int64_t)bytes <= 0)
-        return;
+    if ((int64_t)bytes > 0)
+        growth_beside(caller, bytes);
+}
+
+void growth_beside(const struct caller *caller, uint64_t bytes)
+{
     struct growth *growth = &ring[__atomic_fetch_add(&next, 1, __ATOMIC_ACQ_REL) % GROWTH_MAX];
     __atomic_fetch_add(&older_bytes, __atomic_exchange_n(&growth->bytes, 0, __ATOMIC_ACQ_REL),
                        __ATOMIC_RELAXED);

@@ -3,7 +3,8 @@
  * Which calls made the heap larger: when a call opens more of the window, its stack and the bytes
  * are remembered. That happens a few times in a program's life, so it is always on. Of the first
  * piece of the window, which every program has, no call is known: small programs pay nothing. The
- * latest `GROWTH_MAX` are kept; the bytes of older ones are added up.
+ * latest `GROWTH_MAX` are kept; the bytes of older ones are added up. Guarded blocks lie elsewhere;
+ * their memory counts in steps (lib/api/guarding.c).
  */
 #ifndef HEAP_GROWTH_H
 #define HEAP_GROWTH_H
@@ -28,6 +29,8 @@ enum { GROWTH_FIRST = 4 << 20 }; /* bytes of the window whose callers are not kn
 
 extern HIDDEN size_t growth_seen; /* granules of the window that are noted, beyond those */
 void growth_add(const struct caller *caller);
+/* Memory beside the window became more by that, for this call. */
+void growth_beside(const struct caller *caller, uint64_t bytes);
 
 /* After a call that took memory, inside of the allocator. */
 INLINE void growth_note(const struct caller *caller)

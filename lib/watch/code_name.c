@@ -8,9 +8,14 @@
 
 #include "base/compiler.h"
 #include "base/file/maps.h"
+#include "base/lock.h"
 #include "base/os.h"
 
 enum { SYMBOLS_AT_ONCE = 128, SECTIONS_MAX = 4096, SEGMENTS_MAX = 64 };
+
+/* The C++ library's, where the program has one. */
+extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status)
+    __attribute__((weak));
 
 static bool mapping_find(uintptr_t pc, struct code_name *name, uint64_t *file_offset);
 static bool address_of(int fd, const Elf64_Ehdr *head, uint64_t file_offset, uint64_t *address);
@@ -35,6 +40,25 @@ void code_name_find(uintptr_t pc, struct code_name *name)
             name->function[0] = '\0';
     }
     os_close(fd);
+}
+
+/* The demangler allocates. The thread counts as inside of the allocator meanwhile, so that malloc
+ * serves from the memory that it keeps for signal handlers: reports are about broken heaps. That
+ * memory is never used again, so there is an end to it. */
+void code_name_demangle(struct code_name *name)
+{
+    enum { NAMES_MAX = 4096 };
+    static uint32_t count;
+    int status = -1;
+    if (__cxa_demangle == NULL || strncmp(name->function, "_Z", 2) != 0 ||
+        __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) >= NAMES_MAX || lock_held != 0)
+        return;
+    lock_enter(LOCK_INSIDE, (uintptr_t)__builtin_frame_address(0));
+    const char *plain = __cxa_demangle(name->function, NULL, NULL, &status);
+    size_t length = plain == NULL ? 0 : strlen(plain);
+    if (length > 0 && length < sizeof name->function)
+        memcpy(name->function, plain, length + 1);
+    lock_leave(LOCK_INSIDE);
 }
 
 static bool mapping_find(uintptr_t pc, struct code_name *name, uint64_t *file_offset)

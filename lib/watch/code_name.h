@@ -15,5 +15,8 @@ struct code_name {
 
 /* `pc` is a return address. */
 void code_name_find(uintptr_t pc, struct code_name *name);
+/* A C++ name as a programmer writes it, where the program has a C++ library that knows how, and the
+ * result fits. Not in a signal handler that interrupted the allocator. */
+void code_name_demangle(struct code_name *name);
 
 #endif

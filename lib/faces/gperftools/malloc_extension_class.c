@@ -250,6 +250,19 @@ static void profile(enum dump_source source, struct cxx_string *out)
     free(text);
 }
 
+struct range_visitor {
+    void (*each)(void *, const void *);
+    void *context;
+};
+
+/* Freed pages of guarded blocks have no memory. */
+static void range_of_cell(void *context, uintptr_t start, size_t bytes, bool live)
+{
+    const struct range_visitor *visitor = context;
+    struct range range = {start, bytes, live ? RANGE_IN_USE : RANGE_UNMAPPED, live ? 1 : 0};
+    visitor->each(visitor->context, &range);
+}
+
 RACY static void ranges(void *context, void (*each)(void *, const void *))
 {
     uint32_t ids = init_done() ? span_count() : 0;
@@ -276,6 +289,7 @@ RACY static void ranges(void *context, void (*each)(void *, const void *))
         range.share = range.kind == RANGE_IN_USE ? range.share : 0;
         each(context, &range);
     }
+    guarding_each_range(range_of_cell, &(struct range_visitor){each, context});
 }
 
 static void lists_add(struct free_lists *to, struct free_list more)
