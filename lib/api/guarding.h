@@ -40,9 +40,9 @@ INLINE bool guarding_natural(size_t align)
 {
     return align == 1 || (align <= GRANULE && !(guard_all || guard_spaced || guard_fences));
 }
-/* The program asks which size blocks have that it will get, or may do so: whether it may use no more
- * than it asks for. If not, samples that are guarded have the whole size of their class from now
- * on. */
+/* The program asks which size blocks have that it will get, or may do so: whether it may use no
+ * more than it asks for. If not, samples that are guarded have the whole size of their class from
+ * now on. */
 bool guarding_exact(void);
 /* From outside: whether p is in the memory of guarded blocks. */
 bool guarding_owns(const void *p);

@@ -228,7 +228,7 @@ static void place(struct cell *cell, size_t size, size_t align)
     while (natural > size)
         natural /= 2;
     align = align < natural ? natural : align;
-    cell->start = (end - size) & ~(align - 1);
+    cell->start = limits.front ? page_at(cell->data) : (end - size) & ~(align - 1);
 }
 
 void cells_begin(struct cell *cell)

@@ -7,7 +7,8 @@
  *                <----- the run ------>
  *
  * A block ends at the guard page, but for the slack that its alignment needs; what is left in front
- * of it and the slack are filled with a pattern and checked when it is freed. Freed pages are
+ * of it and the slack are filled with a pattern and checked when it is freed. By the option
+ * guard.front it begins at a guard page. Freed pages are
  * inaccessible until the block has left the quarantine, and have no memory.
  *
  * A page becomes a guard by MADV_GUARD_INSTALL (Linux 6.13), which costs no mapping; where the
@@ -69,6 +70,7 @@ struct cells_limits {
     size_t live_bytes;       /* pages of live blocks */
     size_t quarantine_bytes; /* pages of freed blocks */
     bool tight;              /* no slack: the last byte is next to the guard */
+    bool front;              /* blocks begin at a guard: what is left is all behind them */
     bool silent;             /* nothing is said about refused blocks */
 };
 

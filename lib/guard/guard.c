@@ -40,6 +40,7 @@ void guard_init(bool scanned)
                                   .live_bytes = least(config.guard_memory, most),
                                   .quarantine_bytes = config.guard_quarantine,
                                   .tight = config.guard_tight,
+                                  .front = config.guard_front,
                                   .silent = !all};
     if (!many)
         limits.quarantine_bytes = least(limits.quarantine_bytes, SAMPLED_BYTES);

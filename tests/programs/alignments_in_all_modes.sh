@@ -10,7 +10,8 @@ try() { # VARIABLES...
     env "$@" timeout 60 ./target >said 2>&1 || fail "$*: $(sed 's/:.*//' said | sort | uniq -c | head -20)"
 }
 for options in heap.rate:512K heap.rate:0 harden:on debug:on guard:full guard:full,guard.tight:on \
-    guard:sampled,guard.rate:1,heap.rate:1,guard.tight:on debug:on,guard:full,guard.tight:on; do
+    guard:sampled,guard.rate:1,heap.rate:1,guard.tight:on debug:on,guard:full,guard.tight:on \
+    guard:full,guard.front:on; do
     try MEMOIR="$options"
 done
 try MALLOC_PAGE_FENCE=1 MEMOIR=debug:on,guard.tight:on

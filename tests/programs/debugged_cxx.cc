@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// helper: debugged_cxx [wrong]: what debugged_cxx.sh runs with the debug allocator of gperftools' name.
+// helper: debugged_cxx [wrong]: what debugged_cxx.sh runs with gperftools' debug allocator.
 #include <gperftools/malloc_extension.h>
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-namespace app {
+namespace app
+{
 template <class T> struct box {
     __attribute__((noinline)) T *make(const std::string &text)
     {
@@ -61,7 +62,8 @@ int main(int count, char **)
     }
     char *large = static_cast<char *>(malloc(1 << 20)), *small = static_cast<char *>(malloc(100));
     wanted live = range_of(large + 5000);
-    printf("live %s\n", live.type == base::MallocRange::INUSE && live.length >= 1 << 20 ? "yes" : "NO");
+    bool whole = live.type == base::MallocRange::INUSE && live.length >= 1 << 20;
+    printf("live %s\n", whole ? "yes" : "NO");
     printf("small %s\n", range_of(small).type == base::MallocRange::INUSE ? "yes" : "NO");
     free(large);
     wanted gone = range_of(large + 5000);

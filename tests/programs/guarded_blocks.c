@@ -192,6 +192,12 @@ static int shapes(void)
     return 0;
 }
 
+static int reads_before(void)
+{
+    block = malloc(64);
+    return block[-16] == 0 ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -204,6 +210,7 @@ int main(int argc, char **argv)
                  {"system_call", system_call},
                  {"goes_on", goes_on},
                  {"shapes", shapes},
+                 {"reads_before", reads_before},
                  {"keeps", keeps},
                  {"loses", loses}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

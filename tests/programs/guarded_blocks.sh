@@ -42,6 +42,11 @@ says 0 memoir
 run 0 "" shapes
 says 0 memoir
 run 0 guard.tight:on system_call
+run 0 "" reads_before
+run 139 guard.front:on reads_before
+says 1 '^memoir: guard: underflow: read at 0x[0-9a-f]+, 16 bytes before the start of a block of 64 bytes'
+run 0 guard.front:on shapes
+says 0 memoir
 run 0 guard.memory:1M few_addresses
 says 1 '^memoir: guard: new blocks are no longer guarded: .*guard.memory'
 run 0 guard.quarantine:0 shapes

@@ -79,6 +79,9 @@ int main(int argc, char **argv)
         close(2);
         check(fcntl(fd, F_DUPFD, 2) == 2 && close(fd) == 0);
         fd = 2;
+    } else if (strcmp(how, "reopened") == 0) { /* the usual way in C */
+        check(freopen(path, "w", stderr) != NULL);
+        fd = fileno(stderr);
     } else if (strcmp(how, "same") == 0) {
         fd = 2;
     }

@@ -29,7 +29,7 @@ for what in dump abort; do
         [ "$what" = abort ] && [ "$how" = socket ] && continue
         [ -e file ] && [ ! -s file ] || fail "$how $what: the program's file has: $(cat file)"
     done
-    for how in log daemon captured; do
+    for how in log daemon captured reopened; do
         run $how $what
         grep -q '^memoir: ' file || fail "$how $what: the message did not reach the log"
     done

@@ -191,8 +191,8 @@ FUNCTION(void *, mi_calloc, (size_t count, size_t size))
     return take_zero(mimalloc_product(count, size));
 }
 
-/* Frees what can be freed. Anything else is reported, and the program goes on, as in mimalloc; where
- * blocks are guarded or debugged it ends as those modes want it. */
+/* Frees what can be freed. Anything else is reported, and the program goes on, as in mimalloc;
+ * where blocks are guarded or debugged it ends as those modes want it. */
 static NOINLINE void free_slow(void *p)
 {
     if (p == NULL || cold_owned_push(p))

@@ -38,6 +38,7 @@ function __memoir_option
     printf 'guard.rate=\twith guard sampled: one in this many sampled blocks is guarded\n'
     printf 'guard.action=%s\twhat follows a report: the program'\''s own handler or death by its signal, abort, or nothing\n' report abort ignore
     printf 'guard.tight=%s\tthe last byte of a guarded block is next to the guard page, whatever its alignment\n' on off
+    printf 'guard.front=%s\ta guarded block begins at a guard page instead of ending at one\n' on off
     printf 'guard.memory=\tcap on the memory of guarded blocks\n'
     printf 'guard.quarantine=\taddresses of freed guarded blocks that are not used again\n'
     printf 'guard.file=\thow the names of report files begin; memoir-guard in the current folder if empty\n'
