@@ -48,6 +48,7 @@ struct memoir_stats {
     uint64_t samples_live;     /* of those, not yet freed */
     uint64_t dirty_bytes;      /* free pages kept for reuse */
     uint64_t wrong_deletes;    /* with a size or an alignment that was not the block's */
+    uint64_t guard_errors;     /* found by the options guard and debug, suppressed ones too */
 };
 
 /*

@@ -316,6 +316,11 @@ void guarding_verify(const void *p, unsigned family, const struct caller *caller
         guard_complain(GUARD_MIXED, (uintptr_t)p, cell, "free", &other, 0);
 }
 
+uint64_t guarding_errors(void)
+{
+    return report_counts().errors;
+}
+
 /* The live block that begins at p; anything else is reported. */
 static struct cell *cell_of(const void *p, const char *call, const struct caller *caller)
 {

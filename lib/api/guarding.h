@@ -69,6 +69,8 @@ uint64_t guarding_born(const void *p);
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller);
 /* From outside: what a free by the family (enum caller_family) would find, without freeing. */
 void guarding_verify(const void *p, unsigned family, const struct caller *caller);
+/* How many errors were found, with guarded and debugged blocks. */
+uint64_t guarding_errors(void);
 /* A block begins or ends here and now, by this caller. */
 struct cell_event guarding_event(const struct caller *caller);
 

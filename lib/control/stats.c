@@ -40,6 +40,16 @@ void stats_text(struct print *out)
         print_format(out, "  %lu freed blocks, %lu bytes, wait in the queue of the option debug\n",
                      queue.blocks, queue.bytes);
     }
+    struct cells_sums cells = cells_sums();
+    struct report_counts errors = report_counts();
+    if (cells.blocks + cells.quarantine_bytes != 0)
+        print_format(out,
+                     "  %lu guarded blocks, %lu bytes with their pages; %lu bytes of addresses in "
+                     "quarantine\n",
+                     cells.blocks, cells.bytes, cells.quarantine_bytes);
+    if (errors.errors != 0)
+        print_format(out, "  %lu errors found by guard or debug, %lu of them suppressed\n",
+                     errors.errors, errors.suppressed);
     if (mismatch_count() != 0)
         print_format(out, "  %lu deletes with a size or an alignment that was not the block's\n",
                      mismatch_count());

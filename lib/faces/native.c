@@ -47,6 +47,7 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
         .samples_live = profile.live,
         .dirty_bytes = account.dirty_bytes,
         .wrong_deletes = mismatch_count(),
+        .guard_errors = guarding_errors(),
     };
     totals(&stats.total, &account.total);
     if (size > sizeof stats)

@@ -530,6 +530,12 @@ uint32_t cells_inside(uintptr_t address)
     return (uint32_t)(cell - cells);
 }
 
+struct cells_sums cells_sums(void)
+{
+    return (struct cells_sums){load_relaxed(&live_blocks), load_relaxed(&live_bytes),
+                               load_relaxed(&freed_bytes)};
+}
+
 bool cells_range(uintptr_t *start, uintptr_t *end)
 {
     *start = region;

@@ -119,6 +119,11 @@ INLINE const struct cell *cells_live(uint32_t number)
 }
 /* The bytes of all runs that were ever made, without their guards. */
 uint64_t cells_made(void);
+/* Live blocks and their pages; addresses of freed ones in the quarantine. */
+struct cells_sums {
+    uint64_t blocks, bytes, quarantine_bytes;
+};
+struct cells_sums cells_sums(void);
 /* The number of the live block that an address is in; a block of no byte has its start. 0: none. */
 uint32_t cells_inside(uintptr_t address);
 /* The addresses in use, from `*start` on; false if there are none. */

@@ -91,6 +91,7 @@ static bool fault_report(uintptr_t address, void *context)
                  : address < cell->start                                 ? GUARD_UNDERFLOW
                                                                          : GUARD_OVERFLOW,
     };
+    bool suppressed = false;
     if (load_relaxed(&last_pc) != pc || load_relaxed(&last_address) != address) {
         store_relaxed(&last_pc, pc);
         store_relaxed(&last_address, address);
@@ -98,13 +99,14 @@ static bool fault_report(uintptr_t address, void *context)
         if (walk != NULL)
             unwind_context(walk, context, config.heap_depth);
         report.now = walk;
-        report_make(&report);
+        suppressed = !report_make(&report);
         if (walk != NULL)
             walks_give(walk);
     }
-    if (config.guard_action == CONFIG_GUARD_ABORT)
+    if (config.guard_action == CONFIG_GUARD_ABORT && !suppressed)
         os_abort();
-    return config.guard_action == CONFIG_GUARD_IGNORE && cell != NULL && cells_open(cell, address);
+    return (suppressed || config.guard_action == CONFIG_GUARD_IGNORE) && cell != NULL &&
+           cells_open(cell, address);
 }
 
 /* To the program's handler, called as the kernel would have; or to the kernel's default. */

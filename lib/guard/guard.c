@@ -143,10 +143,10 @@ static void complain(struct guard_report *report, const struct caller *caller)
     if (walk != NULL)
         unwind(walk, caller, config.heap_depth);
     report->now = walk;
-    report_make(report);
+    bool counts = report_make(report);
     if (walk != NULL)
         walks_give(walk);
-    if (config.guard_action != CONFIG_GUARD_IGNORE)
+    if (counts && config.guard_action != CONFIG_GUARD_IGNORE)
         os_abort();
 }
 

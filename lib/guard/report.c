@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/alternate.h"
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/confine.h"
@@ -20,6 +21,7 @@
 #include "base/print.h"
 #include "lib/guard/cells.h"
 #include "lib/guard/debug_words.h"
+#include "lib/guard/suppress.h"
 #include "lib/watch/watch.h"
 
 enum {
@@ -56,7 +58,7 @@ struct module {
 };
 
 static uint32_t turn;
-static uint64_t count;
+static struct report_counts counts;
 static BULK struct stack stacks[STACKS];
 static BULK struct module modules[MODULES];
 static unsigned modules_count;
@@ -69,6 +71,7 @@ static bool with_names; /* the frames of the report have names */
 
 static void stacks_gather(const struct guard_report *report);
 static void modules_gather(void);
+static bool is_suppressed(const struct guard_report *report);
 static void tell(const struct guard_report *report);
 static int file_write(const struct guard_report *report, const char *words);
 static void headline(struct print *out, const struct guard_report *report);
@@ -80,15 +83,42 @@ static const char *const error_words[GUARD_ERRORS] = {
     "invalid-free",   "mixed-functions", "wrong-size",      "use-after-free",
 };
 
-void report_make(const struct guard_report *report)
+bool report_make(const struct guard_report *report)
 {
-    if (!turn_wait(&turn, WAIT_MS))
-        return;
-    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    bool first = turn_wait(&turn, WAIT_MS);
+    __atomic_fetch_add(&counts.errors, 1, __ATOMIC_RELAXED);
+    if (!first)
+        return true;
     stacks_gather(report);
     modules_gather();
-    tell(report);
+    bool suppressed = suppress_any() && is_suppressed(report);
+    if (suppressed)
+        __atomic_fetch_add(&counts.suppressed, 1, __ATOMIC_RELAXED);
+    else
+        tell(report);
     turn_give(&turn);
+    return !suppressed;
+}
+
+struct report_counts report_counts(void)
+{
+    return (struct report_counts){load_relaxed(&counts.errors), load_relaxed(&counts.suppressed)};
+}
+
+/* By a frame of the error's own stack, or of the allocation's. */
+static bool is_suppressed(const struct guard_report *report)
+{
+    enum { ROOM = 32 << 10 };
+    bool named =
+        report->error > GUARD_WILD || alternate_has((uintptr_t)__builtin_frame_address(0), ROOM);
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned k = 0; k < stacks[i].count; k++) {
+            const struct frame *frame = &stacks[i].frames[k];
+            const char *path = frame->module == 0 ? "" : names + modules[frame->module - 1].path;
+            if (suppress_fits(frame->pc, path, named))
+                return true;
+        }
+    return false;
 }
 
 void report_forked(void)
@@ -485,7 +515,7 @@ static int file_write(const struct guard_report *report, const char *words)
         return 0;
     print_start(&name, temporary, sizeof temporary);
     print_format(&name, "%s-%d-%lu.json.tmp", prefix, (int)os_pid(),
-                 (unsigned long)load_relaxed(&count));
+                 (unsigned long)load_relaxed(&counts.errors));
     print_string(&name);
     size_t length = strlen(temporary) - strlen(".tmp");
     memcpy(file_name, temporary, length);

@@ -45,8 +45,13 @@ struct guard_report {
     uint32_t thread;
 };
 
-/* Says it, once for each thread at a time. */
-void report_make(const struct guard_report *report);
+/* Says it, one thread at a time. False: the option guard.suppress wants the program to go on. */
+bool report_make(const struct guard_report *report);
+/* How many errors there were, and how many of them were not reported for that option. */
+struct report_counts {
+    uint64_t errors, suppressed;
+};
+struct report_counts report_counts(void);
 /* What the program calls the functions of a family: those that allocate, those that free. */
 const char *report_family(unsigned family, bool frees);
 /* In a forked child. */

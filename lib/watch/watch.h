@@ -17,5 +17,6 @@
 #include "lib/watch/unloaded.h"
 #include "lib/watch/unwind.h"
 #include "lib/watch/walks.h"
+#include "lib/watch/wildcard.h"
 
 #endif

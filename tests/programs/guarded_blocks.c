@@ -192,6 +192,29 @@ static int shapes(void)
     return 0;
 }
 
+__attribute__((noinline)) void third_party_writes(void)
+{
+    block[64] = 1;
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) void third_party_frees(void)
+{
+    free(block);
+    __asm__ volatile("");
+}
+
+/* Two errors, then statistics. */
+static int third_party(void)
+{
+    block = malloc(64);
+    third_party_writes();
+    third_party_frees();
+    third_party_frees();
+    malloc_stats();
+    return 0;
+}
+
 static int reads_before(void)
 {
     block = malloc(64);
@@ -211,6 +234,7 @@ int main(int argc, char **argv)
                  {"goes_on", goes_on},
                  {"shapes", shapes},
                  {"reads_before", reads_before},
+                 {"third_party", third_party},
                  {"keeps", keeps},
                  {"loses", loses}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

@@ -42,6 +42,16 @@ says 0 memoir
 run 0 "" shapes
 says 0 memoir
 run 0 guard.tight:on system_call
+run 139 guard.suppress:another third_party
+says 1 '^memoir: guard: overflow'
+for pattern in 'another|third_party*s$' '^third_party' '/blocks$'; do
+    run 0 "guard.suppress:$pattern" third_party
+    says 0 '^memoir: (guard|double free)'
+    says 1 '^  2 errors found by guard or debug, 2 of them suppressed$'
+    says 1 '^  0 guarded blocks, 0 bytes with their pages; [0-9]* bytes of addresses in quarantine$'
+done
+run 134 guard.suppress:third_party_writes third_party
+says 1 '^memoir: double free'
 run 0 "" reads_before
 run 139 guard.front:on reads_before
 says 1 '^memoir: guard: underflow: read at 0x[0-9a-f]+, 16 bytes before the start of a block of 64 bytes'

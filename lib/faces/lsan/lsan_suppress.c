@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Suppressions: a pattern is a part of a name, where * is any text, ^ the beginning and $ the end.
- */
+/* Suppressions: patterns of base/wildcard.h. */
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/message.h"
 #include "base/print.h"
 #include "lib/faces/lsan/lsan.h"
+#include "lib/watch/watch.h"
 
 enum { PATTERNS_MAX = 1024, PATTERN_SIZE = 256 };
 
@@ -16,8 +16,6 @@ static BULK struct pattern {
     uint64_t objects, bytes;
 } patterns[PATTERNS_MAX];
 static unsigned count;
-
-static bool fits(const char *pattern, size_t length, const char *name);
 
 void lsan_suppress_add(const char *text)
 {
@@ -38,8 +36,8 @@ bool lsan_suppress_fits(const char *function, const char *module, uint64_t objec
 {
     for (unsigned i = 0; i < count; i++) {
         struct pattern *pattern = &patterns[i];
-        if (!fits(pattern->text, pattern->length, function) &&
-            !fits(pattern->text, pattern->length, module))
+        if (!wildcard_fits(pattern->text, pattern->length, function) &&
+            !wildcard_fits(pattern->text, pattern->length, module))
             continue;
         pattern->objects += objects;
         pattern->bytes += bytes;
@@ -72,42 +70,4 @@ void lsan_suppress_print(void)
     }
     if (any)
         message_format("-----------------------------------------------------\n\n");
-}
-
-/* Where a part without * occurs in the name, at the beginning only if `at_start`; NULL: nowhere. */
-static const char *part_find(const char *part, size_t length, const char *name, bool at_start)
-{
-    for (; strlen(name) >= length; name++) {
-        if (memcmp(name, part, length) == 0)
-            return name;
-        if (at_start)
-            return NULL;
-    }
-    return NULL;
-}
-
-static bool fits(const char *pattern, size_t length, const char *name)
-{
-    bool at_start = length > 0 && pattern[0] == '^';
-    bool at_end = length > 0 && pattern[length - 1] == '$';
-    const char *end = pattern + length - at_end;
-    pattern += at_start;
-    if (*name == '\0')
-        return false;
-    while (pattern < end) {
-        const char *star = memchr(pattern, '*', (size_t)(end - pattern));
-        size_t part = (size_t)((star == NULL ? end : star) - pattern);
-        if (star == NULL && at_end) { /* the last part is at the end */
-            size_t rest = strlen(name);
-            return rest >= part && (!at_start || rest == part) &&
-                   memcmp(name + rest - part, pattern, part) == 0;
-        }
-        const char *found = part_find(pattern, part, name, at_start);
-        if (found == NULL)
-            return false;
-        name = found + part;
-        at_start = false;
-        pattern += part + (star != NULL);
-    }
-    return true;
 }

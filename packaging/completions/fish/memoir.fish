@@ -42,6 +42,7 @@ function __memoir_option
     printf 'guard.memory=\tcap on the memory of guarded blocks\n'
     printf 'guard.quarantine=\taddresses of freed guarded blocks that are not used again\n'
     printf 'guard.file=\thow the names of report files begin; memoir-guard in the current folder if empty\n'
+    printf 'guard.suppress=\terrors with these functions or files in their stacks are not reported\n'
     printf 'guard.stacks=%s\treports on standard error have the stacks; off: only where no report file could be made\n' on off
     printf 'guard.readable=%s\treads behind a guarded block are allowed and find zeros; writes are reported\n' on off
     printf 'debug=%s\tcheck every block as gperftools'\'' debug allocator does\n' on off
