@@ -39,9 +39,9 @@
 
 enum { MANY = 20000 };
 static unsigned char *blocks[MANY];
-/* What the arguments say of the mode: each block lies alone, and a wrong free ends the program; or
- * blocks are smaller than those of their class. */
-static bool guarded, hardened;
+/* What the arguments say of the mode: each block lies alone, or some do, and a wrong free ends the
+ * program; or blocks are smaller than those of their class. */
+static bool guarded, sampled, hardened;
 
 static struct memoir_stats stats(void)
 {
@@ -359,13 +359,14 @@ static void children_go_on(void)
 int main(int count, char **arguments)
 {
     guarded = count > 1 && strcmp(arguments[1], "guarded") == 0;
+    sampled = count > 1 && strcmp(arguments[1], "sampled") == 0;
     hardened = count > 1 && strcmp(arguments[1], "hardened") == 0;
     destroying_frees();
     deleting_keeps();
     blocks_know_their_heap();
     blocks_are_visited();
     defaults_are_used();
-    if (!guarded)
+    if (!guarded && !sampled)
         double_frees_are_found();
     threads_share();
     threads_allocate_from_one_heap();
