@@ -77,7 +77,8 @@ static int file_write(const struct guard_report *report, const char *words);
 static void headline(struct print *out, const struct guard_report *report);
 static void name_print(struct print *out, uintptr_t pc);
 
-static const char *const error_words[GUARD_ERRORS] = {
+/* Arrays without pointers, here and below: these would be pages that each process writes to. */
+static const char error_words[GUARD_ERRORS][16] = {
     "overflow",       "underflow",       "use-after-free",  "wild-access",
     "damaged-bounds", "double-free",     "call-after-free", "interior-free",
     "invalid-free",   "mixed-functions", "wrong-size",      "use-after-free",
@@ -128,7 +129,7 @@ void report_forked(void)
 
 const char *report_family(unsigned family, bool frees)
 {
-    static const char *const words[FAMILY_COUNT][2] = {
+    static const char words[FAMILY_COUNT][2][10] = {
         {"malloc", "free"}, {"new", "delete"}, {"new []", "delete []"}};
     return words[family < FAMILY_COUNT ? family : 0][frees];
 }
@@ -298,7 +299,7 @@ static void picture_print(struct print *out, const struct guard_report *report)
 
 static void neighbour_print(struct print *out, const char *where, const struct cell *cell)
 {
-    static const char *const states[] = {"", "busy", "unused now", "live", "freed"};
+    static const char states[][12] = {"", "busy", "unused now", "live", "freed"};
     if (cell == NULL || cell->born.thread == 0)
         return;
     print_format(out, "  %s it: a block of %zu bytes at %p, %s\n", where, cell->size,

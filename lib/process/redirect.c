@@ -15,6 +15,8 @@
 #include "base/os.h"
 #include "lib/process/next.h"
 
+#undef freopen64 /* in musl's header another word for the first */
+
 typedef FILE *opener(const char *path, const char *mode, FILE *stream);
 
 EXPORT opener freopen, freopen64;

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern void malloc_stats(void) __attribute__((weak)); /* musl has none */
+
 static sigjmp_buf place;
 static char *volatile block;
 static volatile sig_atomic_t handled;

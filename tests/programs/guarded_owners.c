@@ -2,7 +2,6 @@
 /* helper: guarded_owners CASE: what guarded_owners.sh runs with guarded blocks that have an owner:
  * heaps of mimalloc's and arenas of jemalloc's. */
 #include <jemalloc/jemalloc.h>
-#include <malloc.h>
 #include <mimalloc.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memoir/memoir.h"
+
+#pragma weak memoir_stats
 #pragma weak mi_heap_new
 #pragma weak mi_heap_malloc
 #pragma weak mi_heap_destroy
@@ -19,7 +21,6 @@
 #pragma weak mi_heap_set_default
 #pragma weak mi_heap_contains_block
 #pragma weak mi_heap_get_backing
-#pragma weak mi_good_size
 #pragma weak mi_free
 #pragma weak mallctl
 #pragma weak mallocx
@@ -172,7 +173,8 @@ static void no_error(void)
     CHECK(mallctl("thread.arena", NULL, NULL, &first, sizeof first) == 0);
     CHECK(arena_act(arena, "destroy") == 0);
 
-    size_t live = mallinfo2().uordblks;
+    struct memoir_stats before = {0}, after = {0};
+    memoir_stats(&before, sizeof before);
     for (int round = 0; round < 3; round++) {
         mi_heap_t *heap = mi_heap_new(), *other = mi_heap_new();
         pthread_t thread;
@@ -197,7 +199,8 @@ static void no_error(void)
         memset(stays, 1, 100);
         mi_free(stays);
     }
-    CHECK(mallinfo2().uordblks < live + 10000);
+    memoir_stats(&after, sizeof after);
+    CHECK(after.live_bytes < before.live_bytes + 10000);
 }
 
 int main(int count, char **arguments)

@@ -6,7 +6,7 @@
 # accesses are reported, and so is damage that is found then. Counts, lookups, the default heap and
 # the arena of a thread are as without a guard.
 . "$(dirname "$0")/common.sh"
-build -I"$root/include/memoir/compat" -pthread -fno-builtin -Wno-unused-result \
+build -I"$root/include" -I"$root/include/memoir/compat" -pthread -fno-builtin -Wno-unused-result \
     "$root/tests/programs/guarded_owners.c" -o "$place/owners" || exit 2
 settle
 ulimit -c 0
