@@ -33,6 +33,7 @@ static uint32_t count;             /* sheets of the file, */
 static uint32_t most;              /* and how many there may be */
 static uint32_t used[SHEET_KINDS]; /* entries of `mirror_sheets` */
 static int file = -1;
+static struct os_file_id id; /* of what `file` was when it was opened */
 static uint32_t busy; /* a turn: a sheet is being added */
 static bool silent;   /* nothing is said when it is full */
 
@@ -60,16 +61,17 @@ static uint32_t *directory(void)
     return (uint32_t *)(place + RECORDER_DIRECTORY);
 }
 
-/* One more sheet of the file; 0 or an errno value. */
+/* One more sheet of the file; 0 or an errno value. A program that closes descriptors which it does
+ * not know may open a file of its own under the same number: that must not grow, nor be mapped. */
 static int sheet_add(void)
 {
     uint64_t from = (uint64_t)count * RECORDER_SHEET;
     if (count == most)
         return ENOMEM;
-    if (file < 0)
-        return EBADF;
     if (confined(CONFINE_GROW))
         return ENOSYS;
+    if (!os_file_is(file, id))
+        return EBADF;
     int error = os_file_grow(file, from, from + RECORDER_SHEET);
     if (error != 0)
         return -error;
@@ -156,6 +158,7 @@ int mirror_open(int fd, uint64_t bytes, bool quiet)
     if (place == NULL || most == 0)
         return ENOMEM;
     file = fd;
+    id = os_file_id(fd);
     silent = quiet;
     return sheet_add();
 }
