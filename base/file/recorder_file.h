@@ -222,6 +222,19 @@ struct recorder_head {
 };
 
 _Static_assert(sizeof(struct recorder_head) <= RECORDER_DIRECTORY, "the head has room");
+
+/*
+ * Paths that the tool may write to for the process are believed only if a second file, .NAME.paths
+ * beside the recorder file NAME, has them, too. The process keeps neither a descriptor nor a
+ * mapping of that one: a process that gives up rights after its start (a worker that drops root, a
+ * sandbox) can write anything into the recorder file, but can't name a file for the tool to write.
+ */
+struct recorder_paths {
+    uint8_t magic[8];
+    char capture[RECORDER_PATH];
+    char told[RECORDER_TOLD_COUNT][RECORDER_TOLD_PATH];
+};
+static const uint8_t RECORDER_PATHS_MAGIC[8] = {0x89, 'm', 'e', 'm', 'p', 'a', 't', '\n'};
 _Static_assert(sizeof(struct recorder_site) == 256, "as struct site");
 
 /* Rows of a kind. */

@@ -21,6 +21,7 @@
 #include "lib/dump/capture_file.h"
 #include "lib/dump/dump_name.h"
 #include "lib/dump/recorder_kept.h"
+#include "lib/dump/recorder_paths.h"
 #include "lib/dump/style.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
@@ -142,6 +143,7 @@ static int fill(void)
 {
     mirror_show();
     head_fill();
+    paths_write(name, mirror_head());
     counts_copy();
     sink_to_function(&sink, log_write, NULL, buffer, sizeof buffer);
     capture_log_begin(&records, &sink);
@@ -173,6 +175,7 @@ static int begin(void)
         error = fill();
     if (error != 0) {
         mirror_forget();
+        paths_remove(name);
         os_unlink(name);
         let_go();
     }
@@ -263,6 +266,7 @@ void recorder_file_capture(const char *path)
         return;
     store_relaxed(&mirror_head()->last_ms, os_now_ms()); /* not before the capture began */
     path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
+    paths_write(name, mirror_head());
 }
 
 void recorder_file_told(unsigned which, const struct dump_style *style, const char *path)
@@ -295,6 +299,7 @@ void recorder_file_told(unsigned which, const struct dump_style *style, const ch
         copy->space = it->space;
         store_release(&copy->format, it->format);
     }
+    paths_write(name, mirror_head());
 }
 
 void recorder_file_end(void)
@@ -303,8 +308,10 @@ void recorder_file_end(void)
         return;
     store_relaxed(&mirror_head()->last_ms, os_now_ms());
     __atomic_fetch_or(&mirror_head()->state, RECORDER_ENDED, __ATOMIC_RELEASE);
-    if (kept || capture_file_complete())
+    if (kept || capture_file_complete()) {
+        paths_remove(name);
         os_unlink(name);
+    }
 }
 
 void recorder_file_forked(void)

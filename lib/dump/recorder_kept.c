@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/os_socket.h"
 #include "base/print.h"
+#include "lib/dump/recorder_paths.h"
 
 #define FOLDER "/dev/shm"
 
@@ -34,8 +35,10 @@ _Static_assert(offsetof(struct head, start_wall_ns) ==
 
 static void name_begin(struct print *text);
 static bool oldest_remove(void);
-static bool is_left(const char *path, uint64_t *since);
+static bool is_left(const char *path, size_t pid_at, uint64_t *since);
 static bool head_read(struct head *head, int fd);
+static void unborn_remove(const char *path, pid_t pid, int fd);
+static pid_t number(const char *text);
 
 void kept_name(char *path, size_t size)
 {
@@ -83,7 +86,7 @@ static bool oldest_remove(void)
             looks++;
             print_start(&text, path, sizeof path);
             print_format(&text, FOLDER "/%s", entry->name);
-            if (!is_left(print_string(&text), &since))
+            if (!is_left(print_string(&text), sizeof FOLDER + length, &since))
                 continue;
             left++;
             if (since < first)
@@ -92,13 +95,16 @@ static bool oldest_remove(void)
         }
     if (fd >= 0)
         os_close(fd);
-    if (left >= KEPT_MAX)
+    if (left >= KEPT_MAX) {
+        paths_remove(oldest);
         os_unlink(oldest);
-    return left >= KEPT_MAX;
+    }
+    return left >= KEPT_MAX && oldest[0] != '\0';
 }
 
-/* Whether it is a killed program's, of this user, and when that began. */
-static bool is_left(const char *path, uint64_t *since)
+/* Whether it is a killed program's, of this user, and when that began. The number of the process is
+ * at `pid_at` of the path. */
+static bool is_left(const char *path, size_t pid_at, uint64_t *since)
 {
     struct head head;
     struct os_ids ids;
@@ -109,8 +115,10 @@ static bool is_left(const char *path, uint64_t *since)
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0)
         return false;
-    bool left =
-        head_read(&head, fd) && !os_process_alive((pid_t)head.pid) && os_lock_for_process(fd);
+    bool begun = head_read(&head, fd);
+    bool left = begun && !os_process_alive((pid_t)head.pid) && os_lock_for_process(fd);
+    if (!begun)
+        unborn_remove(path, number(path + pid_at), fd);
     os_close(fd);
     if (left)
         *since = head.start_wall_ns;
@@ -123,8 +131,10 @@ void kept_remove_own(const char *path, uint64_t ticks)
     int fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0)
         return;
-    if (head_read(&head, fd) && head.pid == (uint32_t)os_pid() && head.start_ticks == ticks)
+    if (head_read(&head, fd) && head.pid == (uint32_t)os_pid() && head.start_ticks == ticks) {
+        paths_remove(path);
         os_unlink(path);
+    }
     os_close(fd);
 }
 
@@ -133,4 +143,27 @@ static bool head_read(struct head *head, int fd)
     return os_read(fd, head, sizeof *head) == (ssize_t)sizeof *head &&
            memcmp(head->magic, RECORDER_MAGIC, sizeof head->magic) == 0 &&
            (head->state & RECORDER_KEPT) != 0;
+}
+
+/* A program that was killed while it made its file leaves one without a head, which holds nothing
+ * and counts among none. */
+static void unborn_remove(const char *path, pid_t pid, int fd)
+{
+    static const uint8_t none[sizeof RECORDER_MAGIC];
+    uint8_t magic[sizeof none] = {0};
+    if (pid > 0 && os_read_at(fd, magic, sizeof magic, 0) >= 0 &&
+        memcmp(magic, none, sizeof magic) == 0 && !os_process_alive(pid) &&
+        os_lock_for_process(fd)) {
+        paths_remove(path);
+        os_unlink(path);
+    }
+}
+
+/* What a text begins with; 0: no number, or none of a process. */
+static pid_t number(const char *text)
+{
+    int64_t value = 0;
+    for (; *text >= '0' && *text <= '9' && value < INT32_MAX; text++)
+        value = value * 10 + (*text - '0');
+    return value < INT32_MAX ? (pid_t)value : 0;
 }

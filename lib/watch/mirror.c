@@ -34,8 +34,8 @@ static uint32_t most;              /* and how many there may be */
 static uint32_t used[SHEET_KINDS]; /* entries of `mirror_sheets` */
 static int file = -1;
 static struct os_file_id id; /* of what `file` was when it was opened */
-static uint32_t busy; /* a turn: a sheet is being added */
-static bool silent;   /* nothing is said when it is full */
+static uint32_t busy;        /* a turn: a sheet is being added */
+static bool silent;          /* nothing is said when it is full */
 
 static NOINLINE void tell_full(int error)
 {

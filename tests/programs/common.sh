@@ -32,7 +32,7 @@ failures=0
 
 # Recorder files of programs that the test let die while they were to write something to $place.
 forget() {
-    for kept in /dev/shm/memoir-*-end-*; do
+    for kept in /dev/shm/memoir-*-end-* /dev/shm/.memoir-*-end-*.paths; do
         ! grep -qF "$place" "$kept" 2>/dev/null || rm -f "$kept"
     done
 }

@@ -208,6 +208,19 @@ done
 [ "$(find . -name 'many*.0001.heap' | wc -l)" -eq 8 ] && [ ! -e many1.0001.heap ] &&
     [ ! -e many2.0001.heap ] || fail "many: $(ls)"
 [ "$(left)" -eq 0 ] || fail "many: left $(ls /dev/shm)"
+# Files of programs that were killed while they made them hold nothing, and go; those of others stay.
+true &
+ended=$!
+wait $ended
+own=/dev/shm/memoir-$(id -u)-end
+head -c 65536 /dev/zero >$own-$ended
+: >$own-$ended-2
+head -c 65536 /dev/zero >$own-$$
+echo 'of another program' >$own-$ended-other
+HEAPPROFILE=./unborn LD_PRELOAD=$MEMOIR_LIB ../told 0 end 2>errors
+[ ! -e $own-$ended ] && [ ! -e $own-$ended-2 ] && [ -e $own-$$ ] && [ -e $own-$ended-other ] ||
+    fail "unborn: $(ls /dev/shm)"
+rm -f $own-*
 # A folder that is gone: a line, and the file stays for another try.
 mkdir gone
 HEAPPROFILE=$PWD/gone/hp LD_PRELOAD=$MEMOIR_LIB ../told 0 kill 2>errors

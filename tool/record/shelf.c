@@ -22,6 +22,7 @@
 #include "tool/memory/memory.h"
 #include "tool/process/process.h"
 #include "tool/profile/capture/capture.h"
+#include "tool/record/shelf_paths.h"
 #include "tool/record/shelf_told.h"
 
 enum { PLACES = 3, FILE_MAX = 1 << 30 };
@@ -37,7 +38,6 @@ struct state {
 };
 
 static const char *place(unsigned which);
-static int own_open(const char *path);
 static void line_take(const char *line, const char *key, char *value, size_t size);
 static size_t states_read(const char *path, struct state **states);
 static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error);
@@ -98,7 +98,7 @@ bool shelf_load(struct shelf_about *about, const char *path)
     memset(about, 0, sizeof *about);
     snprintf(about->path, sizeof about->path, "%s", path);
     snprintf(name, sizeof name, "%s/%s", path, about_name);
-    int fd = own_open(name);
+    int fd = paths_open_own(name);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     if (!file)
         return false;
@@ -115,20 +115,6 @@ bool shelf_load(struct shelf_about *about, const char *path)
     about->pid = atoi(pid);
     about->run = atoi(run);
     return about->folder[0] == '/';
-}
-
-/* Opens a file of this user only: another user's must not say where root writes files. */
-static int own_open(const char *path)
-{
-    struct stat found;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 &&
-        (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid())) {
-        close(fd);
-        errno = EPERM;
-        return -1;
-    }
-    return fd;
 }
 
 static void line_take(const char *line, const char *key, char *value, size_t size)
@@ -167,7 +153,7 @@ bool shelf_is_held(const struct shelf_about *about)
 {
     char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s/%s", about->path, about_name);
-    int fd = own_open(path);
+    int fd = paths_open_own(path);
     bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
     if (fd >= 0)
         close(fd);
@@ -211,10 +197,12 @@ static bool state_read(struct state *state, const char *path, const char **reaso
     size_t size = 0;
     *reason = NULL;
     snprintf(state->path, sizeof state->path, "%s", path);
-    int fd = own_open(path);
+    int fd = paths_open_own(path);
     char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
     int failure = errno;
     bool ok = bytes && recorder_describe(bytes, size, &state->about, reason);
+    if (ok)
+        paths_check_capture(path, &state->about);
     state->alive = ok && state_is_alive(fd, &state->about);
     state->damage = ok && !state->alive ? recorder_damage(bytes, size) : NULL;
     if (fd >= 0)
@@ -289,7 +277,7 @@ size_t shelf_collect(const struct shelf_about *about)
                 terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error.text, to);
             continue;
         }
-        unlink(states[i].path);
+        paths_unlink(states[i].path);
     }
     free(states);
     return done;
@@ -337,7 +325,7 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     bool ok = capture != NULL;
     char last[PATH_MAX];
     if (ok)
-        shelf_told(bytes, size, &state->about, last);
+        shelf_told(state->path, bytes, size, &state->about, last);
     if (!ok)
         error_set(error, ERROR_INPUT, "%s: %s", state->path, reason ? reason : strerror(errno));
     else if ((ok = output_start(&output, to, error))) {
@@ -352,7 +340,7 @@ static bool capture_write(const struct state *state, const char *to, struct erro
 
 static char *file_read(const char *path, size_t *size)
 {
-    int fd = own_open(path);
+    int fd = paths_open_own(path);
     char *bytes = fd < 0 ? NULL : bytes_read(fd, size);
     if (fd >= 0)
         close(fd);
@@ -400,7 +388,7 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
         terminal_warn("%s: %s; what could be read is in %s, and the file is kept", path,
                       state.damage, to);
     else
-        unlink(path);
+        paths_unlink(path);
     return true;
 }
 
@@ -425,7 +413,7 @@ static bool kept_write(const struct state *state, char to[PATH_MAX], struct erro
     if (!bytes)
         return error_set(error, ERROR_INPUT, "%s: %s", state->path, strerror(errno));
     bool due = !state->about.ended && state->about.ready;
-    bool ok = shelf_told(bytes, size, &state->about, to) && (to[0] != '\0' || !due);
+    bool ok = shelf_told(state->path, bytes, size, &state->about, to) && (to[0] != '\0' || !due);
     free(bytes);
     if (!ok) {
         error_set(error, ERROR_INPUT, "%s: the profile of process %u can't be written", state->path,
@@ -436,6 +424,7 @@ static bool kept_write(const struct state *state, char to[PATH_MAX], struct erro
     char kept[PATH_MAX];
     snprintf(kept, sizeof kept, "%s/memoir-%u-damaged-%u", kept_folder, geteuid(),
              state->about.pid);
+    paths_drop(state->path);
     if (state->damage == NULL)
         unlink(state->path);
     else if (rename(state->path, kept) == 0)

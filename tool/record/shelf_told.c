@@ -16,6 +16,7 @@
 
 #include "tool/profile/read/read.h"
 #include "tool/profile/write/write.h"
+#include "tool/record/shelf_paths.h"
 #include "tool/terminal/terminal.h"
 
 struct dump {
@@ -39,8 +40,8 @@ static void name_cpu(struct dump *dump);
 
 /* ---- contents ---- */
 
-bool shelf_told(const char *bytes, size_t size, const struct recorder_about *about,
-                char last[PATH_MAX])
+bool shelf_told(const char *recorder, const char *bytes, size_t size,
+                const struct recorder_about *about, char last[PATH_MAX])
 {
     struct recorder_told told[RECORDER_TOLD_COUNT];
     bool all = true;
@@ -48,6 +49,7 @@ bool shelf_told(const char *bytes, size_t size, const struct recorder_about *abo
         return true;
     if (!recorder_told(bytes, size, told))
         return false;
+    paths_check_told(recorder, told);
     for (unsigned which = 0; which < RECORDER_TOLD_COUNT; which++) {
         struct dump dump = {bytes, size, which, &told[which], about, ""};
         if (told[which].format == RECORDER_FORMAT_NONE ||
@@ -133,13 +135,14 @@ static void name_memoir(struct dump *dump, uint64_t live)
     const struct recorder_about *about = dump->about;
     time_t when =
         (time_t)((about->start_wall_ns / 1000000 + about->last_ms - about->start_ms) / 1000);
-    struct tm parts;
-    char moment[32], own[32];
+    struct tm parts = {0}; /* a damaged file may name no moment */
+    char moment[32] = "", own[32];
     unsigned unit = 0;
     for (; live >= 10000 && unit < sizeof units - 2; unit++)
         live >>= 10;
-    gmtime_r(&when, &parts);
-    strftime(moment, sizeof moment, "%Y%m%d-%H%M%S", &parts);
+    if (gmtime_r(&when, &parts) == NULL ||
+        strftime(moment, sizeof moment, "%Y%m%d-%H%M%S", &parts) == 0)
+        moment[0] = '\0';
     snprintf(own, sizeof own, "-%u-", about->pid);
     long last = number_after(dump->told->path, "-", own);
     snprintf(dump->path, sizeof dump->path, "%s-%s%s%04ld-exit-%llu%c%s", dump->told->path, moment,
