@@ -49,6 +49,17 @@ kill "$pid"
 chmod 640 there.folded
 memoir export -q a.memoir -o there.folded || fail "a file that is there"
 [ "$(stat -c %a there.folded)" = 640 ] && [ -s there.folded ] || fail "it has changed its mode"
+# one that another user put there, as in /tmp, gives nobody rights; no file gets those to run as its owner
+chmod 6777 there.folded
+memoir export -q a.memoir -o there.folded || fail "a file that may run"
+[ "$(stat -c %a there.folded)" = 777 ] || fail "a file that may run: mode $(stat -c %a there.folded)"
+if [ "$(id -u)" -eq 0 ]; then
+    : >other.folded
+    chown 65534:65534 other.folded
+    chmod 6666 other.folded
+    memoir export -q a.memoir -o other.folded || fail "another user's file"
+    [ "$(stat -c '%a %u' other.folded)" = '600 0' ] || fail "another user's file: $(ls -l other.folded)"
+fi
 memoir export -q a.memoir --format folded -o /dev/null || fail "/dev/null"
 [ "$(memoir export -q a.memoir --format folded -o /dev/stdout | cksum)" = "$(cksum <there.folded)" ] || fail "/dev/stdout"
 memoir export -q a.memoir --format folded -o /dev/fd/7 7>seven || fail "/dev/fd/7"

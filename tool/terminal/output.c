@@ -118,7 +118,7 @@ bool output_start(struct output *output, const char *path, struct error *error)
 }
 
 /* The new file gets the mode of the one that it replaces, or 0600: profiles tell much about a
- * program. */
+ * program. A file that another user put there, as anybody may in /tmp, gives no rights. */
 static FILE *temporary_open(struct output *output, const struct stat *there)
 {
     if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
@@ -132,7 +132,8 @@ static FILE *temporary_open(struct output *output, const struct stat *there)
         return NULL;
     }
     FILE *file = fdopen(fd, "w");
-    if (fchmod(fd, there ? there->st_mode & 07777 : OUTPUT_MODE) != 0 || !file) {
+    bool own = there && there->st_uid == geteuid();
+    if (fchmod(fd, own ? there->st_mode & 0777 : OUTPUT_MODE) != 0 || !file) {
         unlink(output->temporary);
         if (file)
             fclose(file);
