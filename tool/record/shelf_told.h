@@ -14,8 +14,8 @@
 #include "tool/profile/capture/capture.h"
 
 /* Writes those of the recorder file `recorder`, of these bytes, and says which; not those whose
- * path is not believed (tool/record/shelf_paths.h). A file that can't be written is a warning. False if
- * there is one; the name of the last that could be is in `last`. */
+ * path is not believed (tool/record/shelf_paths.h). A file that can't be written is a warning.
+ * False if there is one; the name of the last that could be is in `last`. */
 bool shelf_told(const char *recorder, const char *bytes, size_t size,
                 const struct recorder_about *about, char last[PATH_MAX]);
 

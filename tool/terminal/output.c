@@ -118,7 +118,8 @@ bool output_start(struct output *output, const char *path, struct error *error)
 }
 
 /* The new file gets the mode of the one that it replaces, or 0600: profiles tell much about a
- * program. A file that another user put there, as anybody may in /tmp, gives no rights. */
+ * program. A file that another user put there, as all users may in /tmp, gives no rights.
+ */
 static FILE *temporary_open(struct output *output, const struct stat *there)
 {
     if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
