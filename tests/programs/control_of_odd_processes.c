@@ -46,6 +46,8 @@ int main(int argc, char **argv)
     sigaddset(&deaf, SIGURG);
     if (strcmp(how, "exec") == 0 || strcmp(how, "moment") == 0)
         pthread_sigmask(SIG_BLOCK, &deaf, NULL);
+    if (strcmp(how, "chroot") == 0 && (chroot("root") != 0 || chdir("/") != 0))
+        return 2;
     if (strcmp(how, "zombie") == 0) {
         pid_t child = fork();
         if (child == 0)

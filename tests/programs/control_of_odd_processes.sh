@@ -119,6 +119,16 @@ if [ "$(id -u)" -eq 0 ] && command -v prlimit >/dev/null && command -v setpriv >
     ends
 fi
 
+# a root folder without /proc, from the start, where the library lies outside
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir root
+    begins chroot
+    asks 4 'changed its root folder' chroot
+    timeout 60 "$MEMOIR_TOOL" ps >said 2>&1
+    grep -q "^ *$target .*does not answer" said || fail "ps, chroot: $(cat said)"
+    ends
+fi
+
 # other namespaces, where there may be any
 if unshare -U true 2>/dev/null; then
     begins busy unshare -U

@@ -45,6 +45,7 @@ static bool refuse_closed(const struct process *process, struct error *error);
 static bool refuse_stopped(const struct process *process, struct error *error);
 static bool refuse_deaf(const struct process *process, struct error *error);
 static bool channel_open(const struct process *process, int *channel, struct error *error);
+static bool has_proc(pid_t pid);
 static bool refuse_threadless(pid_t pid, int reason, struct error *error);
 static int channel_try(const struct process *process);
 static bool folder_is_right(const char *path, unsigned user);
@@ -103,6 +104,13 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
     swept = true;
     if (attach_refusal(process))
         return refuse(process, error);
+    if (!has_proc(process->pid)) {
+        error_set(error, ERROR_TARGET,
+                  "process %d can't answer: it changed its root folder (chroot) and has no /proc, "
+                  "without which it can't tell who may ask",
+                  process->pid);
+        return error_hint(error, "start it with: memoir run -- COMMAND");
+    }
     if (!channel_open(process, &channel, error))
         return false;
     bool ok = line_send(channel, line, fd) &&
@@ -288,6 +296,14 @@ static bool channel_open(const struct process *process, int *channel, struct err
     if (target.bell == PROCESS_BELL_CLOSED && geteuid() != 0)
         return error_hint(error, "try sudo memoir ..., which can reach it without the signal");
     return error_hint(error, "grep -E 'Seccomp|SigCgt|State' /proc/%d/status", process->pid);
+}
+
+static bool has_proc(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/root/proc/self", pid);
+    struct stat found;
+    return lstat(path, &found) == 0 || errno != ENOENT;
 }
 
 static bool refuse_threadless(pid_t pid, int reason, struct error *error)

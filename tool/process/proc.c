@@ -291,7 +291,10 @@ static enum process_library library_find(struct process *process)
             continue;
         snprintf(before, sizeof before, "%s", file);
         snprintf(path, sizeof path, "/proc/%d/root%s", process->pid, file);
+        /* From another root folder (chroot) its files have the names that they have here. */
         if (process_file_has_library(path, process->version, sizeof process->version) ||
+            (access(path, F_OK) != 0 &&
+             process_file_has_library(file, process->version, sizeof process->version)) ||
             (strstr(file, "/libmemoir.so") && strstr(file, " (deleted)")))
             found = PROCESS_WITH;
     }
