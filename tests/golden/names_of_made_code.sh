@@ -4,9 +4,10 @@
 #
 # Code that is made at run time has the names that its maker wrote into /tmp/perf-PID.map: in a
 # recording, in a process that runs, and in a file that was kept elsewhere; not those of an
-# older process with the same number. With node, its functions in JavaScript.
+# older process with the same number, nor those that another user wrote there. With node, its functions in JavaScript.
 # shellcheck source=tests/programs/common.sh
 . "$(dirname "$0")/../programs/common.sh"
+open_place
 cd "$place" || exit 2
 export XDG_CACHE_HOME="$place/cache" HOME="$place"
 [ "$(uname -m)" = x86_64 ] || skip "its code is of x86-64"
@@ -49,6 +50,10 @@ pid=$("$MEMOIR_TOOL" run --exact -o run.memoir ./made 2>err) || fail "run: $(cat
 named run.memoir || fail "no name in a recording: $(cat said)"
 "$MEMOIR_TOOL" symbols run.memoir >said
 grep -q "/tmp/perf-$pid.map" said || fail "symbols does not say where the name is from: $(cat said)"
+if [ "$(id -u)" -eq 0 ]; then # any user may write to /tmp
+    chown 65534 "/tmp/perf-$pid.map"
+    named run.memoir && fail "names of another user's file were used"
+fi
 mkdir kept && mv "/tmp/perf-$pid.map" kept
 named run.memoir && fail "a name from nowhere"
 "$MEMOIR_TOOL" symbols run.memoir >said
@@ -64,8 +69,25 @@ for _ in $(seq 100); do
     sleep 0.2
 done
 named "$process" || fail "no name in a process: $(cat said)"
+[ "$(id -u)" -ne 0 ] || chown 65534 "/tmp/perf-$process.map"
+[ "$(id -u)" -ne 0 ] || ! named "$process" || fail "names of another user's file were used for a process"
 kill "$process"
 rm -f "/tmp/perf-$process.map"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    cp "$(readlink -f "$MEMOIR_LIB")" lib.so
+    chmod 755 made lib.so
+    : >out
+    setpriv --reuid=65534 --regid=65534 --clear-groups \
+        env LD_PRELOAD="$place/lib.so" MEMOIR=heap.rate:0 ./made wait >out &
+    process=$!
+    for _ in $(seq 100); do
+        [ -s out ] && break
+        sleep 0.2
+    done
+    named "$process" || fail "no name from the file of the process's own user: $(cat said)"
+    kill "$process"
+    rm -f "/tmp/perf-$process.map"
+fi
 
 if command -v node >/dev/null; then
     cat >work.js <<'JS'

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/symbol/jit.h. Every user may write to /tmp: a file there is text that is not believed,
- * and counts only if it was written while the process ran, since process numbers are used again. In
- * a container the file has the inner pid in its name and lies below the process's own root.
+ * See tool/symbol/jit.h. Every user may write to /tmp: a file there is text that is not believed.
+ * It counts only if it is root's, the reader's or the process's user's, since any other user could
+ * name the code of a process; and if it was written while the process ran, since process numbers
+ * are used again. In a container the file has the inner pid in its name and lies below the
+ * process's own root.
  */
 #include "tool/symbol/jit.h"
 
@@ -16,11 +18,14 @@
 #include "tool/profile/profile.h"
 
 enum { FILE_MAX = 1 << 28, JIT_NAME_MAX = 1000, OVERLAPS_MAX = 64 };
+enum { OWNER_ANY = -1 }; /* a folder that the user named */
 
 static char *file_find(struct jit *jit, const struct profile *profile,
                        const struct symbol_options *options, size_t *size);
 static long long inner_pid(int64_t pid);
-static char *file_read(const char *path, const struct profile *profile, size_t *size);
+static char *file_read(const char *path, const struct profile *profile, int64_t owned_by_pid,
+                       size_t *size);
+static bool owner_fits(const struct stat *found, int64_t pid);
 static bool time_fits(const struct profile *profile, const struct stat *stat);
 static bool entry_read(struct jit_entry *entry, char *line, const char *text);
 static int entry_order(const void *left, const void *right);
@@ -61,12 +66,12 @@ static char *file_find(struct jit *jit, const struct profile *profile,
         snprintf(jit->path, sizeof jit->path, "%.4000s/tmp/perf-%lld.map",
                  options->sysroot ? options->sysroot : "", pid);
     if (pid > 0)
-        text = file_read(jit->path, profile, size);
+        text = file_read(jit->path, profile, options->pid, size);
     while (!text && pid > 0 && list && *list) {
         int length = (int)strcspn(list, ":");
         snprintf(jit->path, sizeof jit->path, "%.*s/perf-%lld.map", length < 4000 ? length : 4000,
                  list, pid);
-        text = file_read(jit->path, profile, size);
+        text = file_read(jit->path, profile, OWNER_ANY, size);
         list += length + (list[length] == ':');
     }
     if (!text)
@@ -91,14 +96,16 @@ static long long inner_pid(int64_t pid)
     return found;
 }
 
-/* All of the file, ended by 0; NULL: none that will do. */
-static char *file_read(const char *path, const struct profile *profile, size_t *size)
+/* All of the file, ended by 0; NULL: none that will do. `owned_by_pid`: the process whose user may
+ * own it, too, 0 for none, or OWNER_ANY. */
+static char *file_read(const char *path, const struct profile *profile, int64_t owned_by_pid,
+                       size_t *size)
 {
     struct stat stat;
     char *text = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size < FILE_MAX &&
-        time_fits(profile, &stat))
+        owner_fits(&stat, owned_by_pid) && time_fits(profile, &stat))
         text = malloc((size_t)stat.st_size + 1);
     *size = 0;
     while (text && *size < (size_t)stat.st_size) {
@@ -112,6 +119,16 @@ static char *file_read(const char *path, const struct profile *profile, size_t *
     if (fd >= 0)
         close(fd);
     return text;
+}
+
+static bool owner_fits(const struct stat *found, int64_t pid)
+{
+    char path[64];
+    struct stat process;
+    if (pid == OWNER_ANY || found->st_uid == 0 || found->st_uid == geteuid())
+        return true;
+    snprintf(path, sizeof path, "/proc/%lld", (long long)pid);
+    return pid > 0 && stat(path, &process) == 0 && process.st_uid == found->st_uid;
 }
 
 /* Whether a file that was written last at that time can be of this very process. */
