@@ -207,8 +207,10 @@ static bool shelf_recover(struct recovery *recovery, const struct shelf_about *a
         waiting_say(recovery, about->path, about->command, about->pid);
         return true;
     }
-    if (output)
+    if (output) {
         snprintf(record.about.wanted, sizeof record.about.wanted, "%s", output);
+        record_resolve(&record);
+    }
     record.silent = record.silent || recovery->as_json;
     char path[PATH_MAX] = "";
     record_finish_as(&record, &child, path);

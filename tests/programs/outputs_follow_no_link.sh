@@ -71,6 +71,15 @@ wait $!
 cmp -s piped there.folded || fail "what is in the pipe"
 memoir run -q --output /dev/null ./target >/dev/null 2>errors || fail "run to /dev/null: $(cat errors)"
 [ -c /dev/null ] || fail "/dev/null is gone"
+# a link that is put there while the program runs
+mkdir elsewhere
+for to in elsewhere elsewhere/file; do
+    : >elsewhere/file
+    memoir run -q --output late.memoir sh -c "ln -s $to late.memoir" >/dev/null 2>errors
+    [ "$(ls elsewhere)" = file ] && [ ! -s elsewhere/file ] || fail "a late link to $to was followed: $(ls -l elsewhere)"
+    [ "$(find . -maxdepth 1 -name '*-peak*.memoir' | wc -l)" -eq 1 ] || fail "a late link to $to: no recording: $(ls; cat errors)"
+    rm -f late.memoir ./*-peak*.memoir
+done
 mkdir folder
 ln -s folder way
 memoir run -q --output way ./target >/dev/null 2>errors || fail "run to a folder: $(cat errors)"

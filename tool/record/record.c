@@ -81,15 +81,23 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
             return error_set(error, ERROR_INPUT, "--output %.80s: %s", output,
                              strerror(whole ? ENAMETOOLONG : errno));
     }
-    struct stat behind;
-    bool folder = record->about.wanted[0] && stat(record->about.wanted, &behind) == 0 &&
-                  S_ISDIR(behind.st_mode);
-    if ((!folder && !output_refuse_link(record->about.wanted, error)) ||
-        !folder_make(record, error))
+    record_resolve(record);
+    if (!output_refuse_link(record->about.wanted, error) || !folder_make(record, error))
         return false;
     shelf_make(record->about.path);
     record->lock = record->about.path[0] ? shelf_save(&record->about) : -1;
     return true;
+}
+
+/* Only now a link may lead to a folder: one that is put there while the program runs is not
+ * followed. */
+void record_resolve(struct record *record)
+{
+    char whole[PATH_MAX];
+    struct stat behind;
+    if (record->about.wanted[0] && stat(record->about.wanted, &behind) == 0 &&
+        S_ISDIR(behind.st_mode) && realpath(record->about.wanted, whole))
+        snprintf(record->about.wanted, sizeof record->about.wanted, "%s", whole);
 }
 
 /* The words, joined by spaces, on one line. */
@@ -108,14 +116,14 @@ static void command_join(char *text, size_t size, char **words)
 enum place { PLACE_FILE, PLACE_FOLDER, PLACE_OTHER };
 
 /* What --output names: a file that may take another's place, a folder, or something to be written
- * into, such as a device, a pipe or a descriptor, which must stay what it is. */
+ * into, such as a device, a pipe or a descriptor, which must stay what it is. Links to other things
+ * are not followed (`output_open`). */
 static enum place place_of(const struct record *record)
 {
-    struct stat itself, behind;
-    if (lstat(record->about.wanted, &itself) != 0 || S_ISREG(itself.st_mode))
+    struct stat there;
+    if (lstat(record->about.wanted, &there) != 0 || S_ISREG(there.st_mode))
         return PLACE_FILE;
-    return stat(record->about.wanted, &behind) == 0 && S_ISDIR(behind.st_mode) ? PLACE_FOLDER
-                                                                               : PLACE_OTHER;
+    return S_ISDIR(there.st_mode) ? PLACE_FOLDER : PLACE_OTHER;
 }
 
 /* Beside the file that --output names, so that a rename is enough in the end; without --output

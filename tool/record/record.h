@@ -31,6 +31,8 @@ struct record {
 
 /* Makes the folder. */
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error);
+/* Where --output is a link to a folder, takes the folder: `record_start` has done that. */
+void record_resolve(struct record *record);
 /* What the library must know, as options. */
 const char *record_options(const struct record *record, char *text, size_t size);
 /* Says that a process goes on in the background, and that we wait for its end. */
