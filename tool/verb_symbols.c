@@ -3,6 +3,7 @@
  * `memoir symbols`: for each program and library of a profile, how good its names are, where they
  * came from, and what would make them better.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,9 +126,11 @@ static void modules_print(const struct request *request, const struct style *sty
             "build id", "module", "from");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];
-        const char *from = module->debug_file ? module->debug_file
-                           : module->file     ? module->file
-                                              : "";
+        char from[PATH_MAX];
+        style_copy(from, sizeof from,
+                   module->debug_file ? module->debug_file
+                   : module->file     ? module->file
+                                      : "");
         if (style->rows > 0 && i >= style->rows)
             break;
         snprintf(named, sizeof named, "%lu/%lu", module->named - module->guessed,

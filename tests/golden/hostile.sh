@@ -43,6 +43,23 @@ P
     python3 -m json.tool out >tool.out || fail "$name --json: no JSON"
 done
 
+# A program whose file and functions are called so.
+build "$root/tests/programs/run_target.c" -g0 -rdynamic -o "$place/plain"
+odd=$(printf 'p\033[31m\alain')
+python3 - "$odd" <<'P'
+import sys
+data = open("plain", "rb").read().replace(b"build_index\0", b"b\033[32md\a_in\0")
+open(sys.argv[1], "wb").write(data)
+P
+chmod 755 "$odd"
+"$MEMOIR_TOOL" run -q --exact -o odd.memoir "./$odd" >/dev/null 2>err || fail "run of an odd name: $(cat err)"
+for words in top report symbols doctor traces 'pprof -top' 'pprof -list=.' 'pprof -disasm=.' \
+    'jeprof --text' 'jeprof --list=.' 'jeprof --disasm=.'; do
+    # shellcheck disable=SC2086 # words
+    "$MEMOIR_TOOL" $words odd.memoir >out 2>&1
+    ! LC_ALL=C grep -aq "$(printf '[\033\a]')" out || fail "$words: orders for a terminal: $(cat -v out | grep -a '\^[[G]' | head -3)"
+done
+
 # What is for other programs, written to a terminal all the same, gives it no orders.
 terminal=$root/tests/golden/terminal/pty.py
 for words in 'top --csv' 'churn --csv' 'sizes --csv' 'diff names.folded --csv' 'export --format csv' \

@@ -158,6 +158,13 @@ unsigned style_columns(const char *text)
     return columns;
 }
 
+const char *style_copy(char *text, size_t size, const char *from)
+{
+    snprintf(text, size, "%s", from);
+    style_clean(text);
+    return text;
+}
+
 void style_clean(char *text)
 {
     for (size_t i = 0, length; text[i]; i += length) {

@@ -42,6 +42,8 @@ unsigned style_columns(const char *text);
 unsigned style_character(const char *at, const char *end, size_t *length);
 /* What a terminal would obey becomes '?'. */
 void style_clean(char *text);
+/* The same in a copy, which may be cut. */
+const char *style_copy(char *text, size_t size, const char *from);
 /* A name in at most `width` columns: inside of template arguments first, then its namespaces or
  * folders go, then its middle. */
 const char *style_name(char *text, size_t size, const char *name, unsigned width);

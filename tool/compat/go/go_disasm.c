@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tool/symbol/symbol.h"
+#include "tool/terminal/terminal.h"
 
 static bool fits(void *context, const char *name);
 static int compare_codes(const void *a, const void *b);
@@ -85,9 +86,10 @@ static void print_code(const struct go_profile *go, const struct go_graph *graph
     char text[2][64], percent[32];
     if (!disasm(&piece, &instructions, &count, &error))
         compat_fail("%s", error.text);
-    printf("ROUTINE ======================== %s\n%10s %10s (flat, cum) %s of Total\n", code->name,
-           go_format(go, flat, text[0]), go_format(go, cum, text[1]),
-           go_percentage(cum, go->total, percent));
+    char name[1024];
+    printf("ROUTINE ======================== %s\n%10s %10s (flat, cum) %s of Total\n",
+           style_copy(name, sizeof name, code->name), go_format(go, flat, text[0]),
+           go_format(go, cum, text[1]), go_percentage(cum, go->total, percent));
     for (size_t i = 0; i < count; i++) {
         uint64_t at = instructions[i].address + code->bias;
         sum_nodes(graph, at, at + instructions[i].size, &flat, &cum);

@@ -116,7 +116,10 @@ static void print_source(const struct go_profile *go, const struct go_graph *gra
         flat += go_flat(node);
         cum += go_cum(node);
     }
-    printf("ROUTINE ======================== %s in %s\n", first->function, first->file);
+    char function[1024], path[1024];
+    printf("ROUTINE ======================== %s in %s\n",
+           style_copy(function, sizeof function, first->function),
+           style_copy(path, sizeof path, first->file));
     printf("%10s %10s (flat, cum) %s of Total\n", go_format(go, flat, text[0]),
            go_format(go, cum, text[1]), go_percentage(cum, go->total, percent));
     FILE *file = open_source(go, first->file);

@@ -57,7 +57,7 @@ void go_print_head(const struct go_profile *go, FILE *out)
 {
     const struct profile *from = go->from;
     const uint32_t *comments = from->comments.items;
-    char text[64], share[32], number[64];
+    char text[64], share[32], number[64], line[1024];
     const char *file = go->program, *id = "";
     if (from->mappings.count > 1) {
         const struct profile_mapping *first = profile_mapping_at(from, 1);
@@ -67,12 +67,12 @@ void go_print_head(const struct go_profile *go, FILE *out)
             id = profile_text(from, first->build_id);
     }
     if (file[0])
-        fprintf(out, "File: %s\n", name_base(file));
+        fprintf(out, "File: %s\n", style_copy(line, sizeof line, name_base(file)));
     if (id[0])
-        fprintf(out, "Build ID: %s\n", id);
+        fprintf(out, "Build ID: %s\n", style_copy(line, sizeof line, id));
     for (size_t i = 0; i < from->comments.count; i++)
         if (profile_text(from, comments[i])[0] != '#')
-            fprintf(out, "%s\n", profile_text(from, comments[i]));
+            fprintf(out, "%s\n", style_copy(line, sizeof line, profile_text(from, comments[i])));
     if (go->sample_type[0])
         fprintf(out, "Type: %s\n", go->sample_type);
     if (from->time_ns != 0) {

@@ -46,6 +46,7 @@ void perl_disasm(const struct perl_source *source, const struct symbol_code *cod
         cum += places[i].cum;
     }
     char *name = compat_short_name(code->name, stacks->words->value[COMPAT_NO_STRIP_TEMP].on);
+    style_clean(name);
     printf("ROUTINE ====================== %s\n", name);
     printf("%6s %6s %s (flat, cumulative) %.1f%% of total\n", perl_number(stacks, flat, text[0]),
            perl_number(stacks, cum, text[1]), perl_units(stacks),

@@ -4,6 +4,7 @@
  * and ends is read from the lines of its machine code, and from the indentation of the source.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ void perl_list(const struct perl_source *source, const struct symbol_code *code)
     char text[2][40];
     double flat = 0, cum = 0;
     if (!find_range(code, &range)) {
-        fprintf(stderr, "no filename found in %s\n", code->name);
+        char name[512];
+        fprintf(stderr, "no filename found in %s\n", style_copy(name, sizeof name, code->name));
         return;
     }
     FILE *file = compat_named_file(range.file);
@@ -60,7 +62,9 @@ void perl_list(const struct perl_source *source, const struct symbol_code *code)
         cum += source->cum[i];
     }
     char *name = compat_short_name(code->name, stacks->words->value[COMPAT_NO_STRIP_TEMP].on);
-    const char *shown = strncmp(range.file, "./", 2) == 0 ? range.file + 2 : range.file;
+    char shown[PATH_MAX];
+    style_clean(name);
+    style_copy(shown, sizeof shown, range.file + (strncmp(range.file, "./", 2) == 0 ? 2 : 0));
     printf("ROUTINE ====================== %s in %s\n", name, shown);
     printf("%6s %6s Total %s (flat / cumulative)\n", perl_number(stacks, flat, text[0]),
            perl_number(stacks, cum, text[1]), perl_units(stacks));
