@@ -7,7 +7,6 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
-#include "lib/alloc/alloc.h"
 #include "lib/leak/touched.h"
 
 enum {
@@ -90,7 +89,7 @@ static void ranges_each(const struct touched *touched, touched_visitor *visit, v
 {
     for (unsigned i = 0; i < RANGES; i++) {
         struct range range = ranges[i];
-        if (range.start < range.end && !arena_owns(range.start))
+        if (range.start < range.end)
             touched_each(touched, range.start, range.end, TOUCHED_ALL, visit, context);
     }
 }

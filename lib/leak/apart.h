@@ -2,7 +2,8 @@
 /*
  * Memory that forked children do not get, or get empty: the program has said so by madvise
  * (MADV_DONTFORK, MADV_WIPEONFORK). A copy of the process does not see it either, so what it holds
- * is copied before, while all threads stand still.
+ * is copied before, while all threads stand still; of the program's blocks, too, whose words then
+ * count as roots.
  */
 #ifndef LEAK_APART_H
 #define LEAK_APART_H

@@ -2,11 +2,15 @@
 /* See lib/leak/closed.h. With `harden`, free runs are among them, which costs time only. */
 #include "lib/leak/closed.h"
 
+#include <signal.h>
+
 #include "base/file/maps.h"
 #include "base/os.h"
+#include "base/os_thread.h"
 #include "lib/alloc/alloc.h"
 
 static size_t find_parts(struct closed_part *parts, size_t max);
+static void on_fault(int number, siginfo_t *info, void *context);
 
 bool closed_open(struct closed *closed)
 {
@@ -57,4 +61,25 @@ static size_t find_parts(struct closed_part *parts, size_t max)
     }
     maps_close(&maps);
     return count;
+}
+
+void closed_read_as_zero(void)
+{
+    struct sigaction before;
+    uint64_t faults = UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
+    if (os_handler_replace(SIGSEGV, on_fault, &before) &&
+        os_handler_replace(SIGBUS, on_fault, &before))
+        os_signals_set(~faults, NULL);
+}
+
+/* In the copy alone. A fault elsewhere ends it, as one that no mapping mends. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    size_t page = os_page_size();
+    uintptr_t at = (uintptr_t)info->si_addr & ~(uintptr_t)(page - 1);
+    (void)number;
+    (void)context;
+    if (at < window.base || at - window.base >= load_acquire(&window.granules) * GRANULE ||
+        !os_map_over((void *)at, page))
+        os_exit(1);
 }

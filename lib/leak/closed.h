@@ -25,5 +25,8 @@ struct closed {
 bool closed_open(struct closed *closed);
 /* `again`: closes them. */
 void closed_end(struct closed *closed, bool again);
+/* In a copy of the process: what else can't be read there, guards of MADV_GUARD_INSTALL and parts
+ * that the program has unmapped, is replaced by zeros when a read finds it. */
+void closed_read_as_zero(void);
 
 #endif

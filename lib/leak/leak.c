@@ -195,6 +195,7 @@ static bool scan_here(void)
         .tags_high = request->tags_high,
         .tags_low = request->tags_low,
         .others = request->others,
+        .in_place = shared_now->scan.in_place,
     };
     struct roots roots = {.threads = stop_now.threads,
                           .threads_count = stop_now.count,
@@ -264,6 +265,7 @@ static void copy_run(void)
     os_copy_follow(load_relaxed(&busy));
     os_thread_relax(priority);
     os_session_new(); /* the kernel shares time between sessions, where it does so at all */
+    closed_read_as_zero();
     shared->good = scan_opened(false);
     store_release(&shared->done, 1);
     os_wake_shared(&shared->done);

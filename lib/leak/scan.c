@@ -249,9 +249,19 @@ static bool find(const struct scan *scan, uintptr_t word, struct found *block)
 
 /* ---- pointers into blocks ---- */
 
-static bool is_count(uintptr_t at, size_t room)
+/* A word of a block; 0 where its page may not be read in place. */
+static uintptr_t word_at(const struct scan_rules *rules, uintptr_t at)
 {
-    uintptr_t count = *(const uintptr_t *)at;
+    const struct touched *touched = rules->in_place ? rules->touched : NULL;
+    if (unlikely(touched != NULL) && touched->file >= 0 &&
+        touched_present(touched, (const void *)at, sizeof at) == 0)
+        return 0;
+    return *(const uintptr_t *)at;
+}
+
+static bool is_count(const struct scan_rules *rules, uintptr_t at, size_t room)
+{
+    uintptr_t count = word_at(rules, at);
     return count > 0 && count <= room;
 }
 
@@ -271,12 +281,13 @@ static bool inside_counts(const struct scan_rules *rules, uintptr_t word, const 
     }
     if (offset % sizeof(uintptr_t) != 0)
         return false;
-    if ((offset == COUNT_BYTES || offset == 2 * COUNT_BYTES) && is_count(word - COUNT_BYTES, room))
+    if ((offset == COUNT_BYTES || offset == 2 * COUNT_BYTES) &&
+        is_count(rules, word - COUNT_BYTES, room))
         return true;
-    if (offset == 2 * COUNT_BYTES && is_count(block->start, room)) /* libc's list of TLS blocks */
+    if (offset == 2 * COUNT_BYTES &&
+        is_count(rules, block->start, room)) /* libc's list of TLS blocks */
         return true;
-    return room >= sizeof(uintptr_t) &&
-           looks_is_constant(&rules->constants, *(const uintptr_t *)word);
+    return room >= sizeof(uintptr_t) && looks_is_constant(&rules->constants, word_at(rules, word));
 }
 
 /* ---- following ---- */
@@ -300,6 +311,8 @@ static void wait_for(struct scan *scan, const struct found *block)
     uintptr_t end = block->start + block->size;
     if (unlikely(block->size >= PAGES_FROM) && scan->rules.touched != NULL)
         touched_each(scan->rules.touched, block->start, end, TOUCHED_PRIVATE, wait_for_part, scan);
+    else if (unlikely(scan->rules.in_place) && block->size >= UNIT && scan->rules.touched != NULL)
+        touched_each(scan->rules.touched, block->start, end, TOUCHED_ALL, wait_for_part, scan);
     else
         wait_for_part(scan, block->start, end);
 }

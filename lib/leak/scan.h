@@ -58,7 +58,8 @@ struct scan_rules {
     /* Blocks that were there before are no leaks, but lead to none that is in use. NULL: all count.
      */
     const struct blocks_base *base;
-    const struct touched *touched;    /* NULL: all pages of blocks hold something */
+    const struct touched *touched; /* NULL: all pages of blocks hold something */
+    bool in_place; /* no page is read that may not be there: a fault would be the program's */
     const struct scan_others *others; /* NULL: there are none */
     bool ages;                        /* look at the ages of reachable blocks, too (ages.h) */
     const struct written *written;    /* what was written to; NULL: not known */

@@ -16,11 +16,12 @@ enum { AT_ONCE = 512 }; /* pages, or parts, asked about at once */
 
 /* Of /proc/self/pagemap, a word a page. */
 static const uint64_t PRESENT = UINT64_C(1) << 63, SWAPPED = UINT64_C(1) << 62,
-                      FILED = UINT64_C(1) << 61;
+                      FILED = UINT64_C(1) << 61, GUARD = UINT64_C(1) << 58;
 
 /* PAGEMAP_SCAN, as the kernel has it. Its headers are often older than it is. */
 enum { SCAN_WRITTEN = 1 << 1 };
 enum { SCAN_FILED = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_ZERO = 1 << 5 };
+enum { SCAN_GUARD = 1 << 8 }; /* Linux 6.15 */
 struct scan_call {
     uint64_t size, flags, start, end, walk_end, regions, regions_count, pages_max;
     uint64_t inverted, all_of, any_of, told;
@@ -42,8 +43,11 @@ void touched_open(struct touched *touched)
     struct region region;
     uintptr_t here = (uintptr_t)&call & ~(uintptr_t)(os_page_size() - 1);
     touched->file = os_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-    touched->quick =
-        touched->file >= 0 && scan_call(touched, &call, &region, here, here, TOUCHED_ALL) == 0;
+    touched->guards = touched->quick = touched->file >= 0;
+    if (touched->quick && scan_call(touched, &call, &region, here, here, TOUCHED_ALL) != 0) {
+        touched->guards = false;
+        touched->quick = scan_call(touched, &call, &region, here, here, TOUCHED_ALL) == 0;
+    }
 }
 
 void touched_close(struct touched *touched)
@@ -56,6 +60,7 @@ static long scan_call(const struct touched *touched, struct scan_call *call, str
                       uintptr_t start, uintptr_t end, enum touched_kind kind)
 {
     uint64_t never = kind == TOUCHED_PRIVATE ? SCAN_FILED | SCAN_ZERO : SCAN_ZERO;
+    never |= touched->guards ? SCAN_GUARD : 0; /* they look as if they were swapped out */
     *call = (struct scan_call){.size = sizeof *call,
                                .start = start,
                                .end = end,
@@ -102,7 +107,8 @@ static uintptr_t each_quick(const struct touched *touched, uintptr_t start, uint
 
 static bool counts(uint64_t page, enum touched_kind kind)
 {
-    return (page & (PRESENT | SWAPPED)) != 0 && (kind == TOUCHED_ALL || (page & FILED) == 0);
+    return (page & (PRESENT | SWAPPED)) != 0 && (page & GUARD) == 0 &&
+           (kind == TOUCHED_ALL || (page & FILED) == 0);
 }
 
 static void each_slow(const struct touched *touched, uintptr_t start, uintptr_t end,

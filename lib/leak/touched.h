@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 struct touched {
-    int file;   /* /proc/self/pagemap; -1: nothing is known */
-    bool quick; /* the system call is there */
+    int file;    /* /proc/self/pagemap; -1: nothing is known */
+    bool quick;  /* the system call is there, */
+    bool guards; /* and knows pages that MADV_GUARD_INSTALL has closed */
 };
 
 enum touched_kind {

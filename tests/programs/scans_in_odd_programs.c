@@ -10,12 +10,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -194,9 +196,13 @@ static void coroutines(void)
 }
 
 /* Memory that a copy of the process does not get, or gets empty, holds the only pointers. */
-static void not_in_children(int advice)
+static void not_in_children(int advice, bool block)
 {
-    void **map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static void **map; /* which leads to the block */
+    if (block)
+        map = aligned_alloc(PAGE, PAGE);
+    else
+        map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED || madvise(map, PAGE, advice) != 0)
         exit(77);
     for (unsigned i = 0; i < MANY; i++) {
@@ -249,20 +255,63 @@ static void closed(void)
     }
 }
 
-/* The same in place: there is too much that a copy would not get. */
-static void closed_in_place(void)
+/* Parts of blocks are guards of the kernel's, or no longer mapped: the rest is read. */
+static void holes(void)
+{
+    enum { GUARD_INSTALL = 102, GUARD_REMOVE = 103 };
+    char **blocks[MANY];
+    size_t middle = 4 * (size_t)PAGE;
+    for (unsigned i = 0; i < MANY; i++) {
+        size_t size = i % 2 == 0 ? 3 * middle : (size_t)2 << 20;
+        if (posix_memalign((void **)&blocks[i], PAGE, size) != 0)
+            exit(77);
+        memset(blocks[i], 1, size);
+        blocks[i][1] = held[i];
+        if (i % 4 < 2 &&
+            syscall(SYS_madvise, (char *)blocks[i] + middle, middle, GUARD_INSTALL) != 0)
+            exit(77);
+        if (i % 4 >= 2)
+            munmap((char *)blocks[i] + middle, middle);
+        held[i] = (void *)blocks[i];
+    }
+    wanted = made + SCANS;
+    while (!ends)
+        pause_us(1000);
+    for (unsigned i = 0; i < MANY; i++) {
+        if (i % 4 < 2)
+            syscall(SYS_madvise, (char *)blocks[i] + middle, middle, GUARD_REMOVE);
+        else
+            mmap((char *)blocks[i] + middle, middle, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        held[i] = blocks[i][1];
+        free(blocks[i]);
+    }
+}
+
+static void in_place_with(void (*what)(void))
 {
     size_t size = (size_t)140 << 20;
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED || madvise(map, size, MADV_DONTFORK) != 0)
         exit(77);
     memset(map, 1, size);
-    closed();
+    what();
     munmap(map, size);
     if (in_place == 0) {
         puts("no scan was made in place");
         exit(1);
     }
+}
+
+/* The same in place: there is too much that a copy would not get. */
+static void closed_in_place(void)
+{
+    in_place_with(closed);
+}
+
+static void holes_in_place(void)
+{
+    in_place_with(holes);
 }
 
 /* No further process: the scan is made in place. */
@@ -301,9 +350,13 @@ static const struct {
     {"coroutines", coroutines, 0},
     {"dontfork", NULL, MADV_DONTFORK},
     {"wipeonfork", NULL, MADV_WIPEONFORK},
+    {"dontfork_block", NULL, MADV_DONTFORK},
+    {"wipeonfork_block", NULL, MADV_WIPEONFORK},
     {"huge", huge, 0},
     {"closed", closed, 0},
     {"closed_in_place", closed_in_place, 0},
+    {"holes", holes, 0},
+    {"holes_in_place", holes_in_place, 0},
     {"dropped", dropped, 0},
     {"no_process", no_process, 0},
 };
@@ -315,7 +368,8 @@ int main(int count, char **args)
     alarm(100);
     for (unsigned i = 0; i < MANY; i++)
         held[i] = malloc(200);
-    if (strcmp(what, "exit") == 0 || strcmp(what, "exec") == 0 || strncmp(what, "closed", 6) == 0)
+    if (strcmp(what, "exit") == 0 || strcmp(what, "exec") == 0 || strncmp(what, "closed", 6) == 0 ||
+        strncmp(what, "holes", 5) == 0)
         wanted = 1000000;
     pthread_create(&thread, NULL, scans, NULL);
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
@@ -323,7 +377,7 @@ int main(int count, char **args)
             if (kinds[i].run != NULL)
                 kinds[i].run();
             else
-                not_in_children(kinds[i].advice);
+                not_in_children(kinds[i].advice, strchr(what, '_') != NULL);
         }
     if (count > 2) { /* in the middle of one */
         pause_us((unsigned)atoi(args[2]));

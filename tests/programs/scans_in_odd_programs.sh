@@ -3,7 +3,7 @@
 # A scan for lost blocks ends with a right result or a refusal, and the program goes on, whatever it
 # does meanwhile: many threads that wake all the time, mappings that come and go, fork, vfork, exit
 # and exec, signals, 100 GiB of addresses, coroutines, memory that forked children do not get, blocks
-# that the program has closed, root given up, no further process; as process 1 of a namespace, and stopped by a signal in the middle of a scan.
+# that the program has closed or has holes in, root given up, no further process; as process 1 of a namespace, and stopped by a signal in the middle of a scan.
 set -eu
 cc=${CC:-cc}
 failed=0
@@ -25,11 +25,13 @@ odd() { # RESULTS COMMAND...: at least RESULTS scans have a result; 0: any numbe
 }
 
 odd 0 ./target crowd
-for what in mappings forks vforks signals reserved coroutines dontfork wipeonfork huge dropped; do
+for what in mappings forks vforks signals reserved coroutines dontfork wipeonfork dontfork_block wipeonfork_block huge dropped; do
     odd 1 ./target $what
 done
 odd 5 ./target closed
 odd 5 ./target closed_in_place
+odd 5 ./target holes
+odd 5 ./target holes_in_place
 odd 0 ./target no_process
 for us in 500 2000 8000 30000; do
     odd 0 ./target exit $us
