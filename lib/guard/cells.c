@@ -37,7 +37,7 @@ static uint32_t count = 1; /* numbers handed out */
 static uint32_t pages_used = 1;
 static size_t pages_open, cells_open_bytes; /* how far region and table are accessible */
 static struct list lists[LONG + 1], quarantine;
-static bool markers;
+static bool markers;                   /* where new cells are */
 static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
 static uint64_t live_blocks, live_bytes, freed_bytes, refused;
 static bool used_up; /* there was no cell for the last block that needed one, or no memory */
@@ -299,7 +299,7 @@ static bool pages_access(struct cell *cell, bool open)
 {
     void *at = (void *)page_at(cell->data);
     size_t size = cell->pages * page_size;
-    if (open && !markers)
+    if (open && !cell->marked)
         return os_access(at, size, true);
     if (open) { /* a sealed run as a whole: the next block may have more of its pages */
         if (cell->sealed && !os_access((void *)page_at(cell->page), cell->run * page_size, true))
@@ -307,9 +307,10 @@ static bool pages_access(struct cell *cell, bool open)
         cell->sealed = false;
         return os_guard(at, size, false);
     }
-    if (markers && os_guard(at, size, true))
+    if (cell->marked && os_guard(at, size, true))
         return true;
-    os_return(at, size);
+    if (!os_return(at, size)) /* locked memory stays */
+        memset(at, 0, size);
     cell->sealed = os_access(at, size, false);
     return cell->sealed;
 }
@@ -388,10 +389,11 @@ static bool table_reach(size_t bytes)
     return bytes <= cells_open_bytes;
 }
 
-/* And the region up to a page: all of it guards at first. */
-static bool region_reach(uint32_t page)
+/* And the region for a run and its guard: all of it guards at first. Locked memory takes no markers,
+ * as the first page then shows: what follows is closed by mappings. */
+static bool region_reach(uint32_t run)
 {
-    size_t bytes = (size_t)page * page_size, size = PIECE;
+    size_t bytes = ((size_t)pages_used + run + 1) * page_size, size = PIECE;
     if (!markers || bytes <= pages_open)
         return bytes <= region_size;
     while (pages_open + size < bytes)
@@ -403,7 +405,12 @@ static bool region_reach(uint32_t page)
         return false;
     if (!os_guard(at, size, true)) {
         os_access(at, size, false);
-        return false;
+        markers = probe_markers();
+        if (markers)
+            return false;
+        pages_used = pages_open == 0 ? pages_used : (uint32_t)(pages_open / page_size);
+        live_max = os_mappings_max() / 4;
+        return region_reach(run);
     }
     pages_open += size;
     return true;
@@ -412,10 +419,11 @@ static bool region_reach(uint32_t page)
 static struct cell *cell_make(uint32_t run)
 {
     if ((size_t)pages_used + run + 1 > region_size / page_size ||
-        !table_reach(((size_t)count + 1) * sizeof *cells) || !region_reach(pages_used + run + 1))
+        !table_reach(((size_t)count + 1) * sizeof *cells) || !region_reach(run))
         return NULL;
     struct cell *cell = &cells[count];
     cell->page = pages_used;
+    cell->marked = markers;
     cell->run = run;
     store_relaxed(&cell->state, CELL_BUSY);
     pages_used += run + 1;
@@ -493,14 +501,15 @@ bool cells_open(struct cell *cell, uintptr_t address)
 {
     void *at = (void *)(address & ~(uintptr_t)(page_size - 1));
     cell->opened = true;
-    return markers ? os_guard(at, page_size, false) || os_access(at, page_size, true)
-                   : os_access(at, page_size, true);
+    bool open = cell->marked && os_guard(at, page_size, false);
+    return (open && !cell->sealed) || os_access(at, page_size, true);
 }
 
 bool cells_open_for_reads(uintptr_t address)
 {
     void *at = (void *)(address & ~(uintptr_t)(page_size - 1));
-    return (!markers || os_guard(at, page_size, false)) && os_protect(at, page_size, false);
+    os_guard(at, page_size, false); /* fails where there is none */
+    return os_protect(at, page_size, false);
 }
 
 void cells_each(void (*each)(void *context, struct cell *cell), void *context)

@@ -57,6 +57,7 @@ struct cell {
     bool recorded : 1; /* `record` is the heap profile's */
     bool opened : 1;   /* an access was let through */
     bool sealed : 1;   /* inaccessible by mprotect: no markers, it was locked, or memory was out */
+    bool marked : 1;   /* its pages take the markers of MADV_GUARD_INSTALL */
     struct cell_event born, died;
     struct record record;
     struct owner *owner; /* the block is one of its (lib/alloc/owner.h); NULL: it has none */

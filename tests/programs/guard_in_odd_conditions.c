@@ -120,6 +120,27 @@ static void without_mappings(void)
     overflow();
 }
 
+/* From the start, and for more blocks than what was prepared before. */
+static void locked_many(void)
+{
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+        _exit(77);
+    for (int i = 0; i < 10000; i++) {
+        size_t size = 100 + (size_t)(i % 9000);
+        char *volatile other = malloc(size);
+        memset(other, 1, size);
+        free(other);
+        other = calloc(1, size);
+        for (size_t at = 0; at < size; at++)
+            if (other[at] != 0)
+                _exit(9);
+        memset(other, 1, size);
+        free(other);
+    }
+    block = malloc(64);
+    overflow();
+}
+
 static void locked(void)
 {
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
@@ -203,6 +224,7 @@ int main(int argc, char **argv)
         {"hardened_for_long", hardened_for_long},
         {"without_mappings", without_mappings},
         {"locked", locked},
+        {"locked_many", locked_many},
         {"raw_handler", raw_handler},
     };
     alarm(60); /* a hang is seen */

@@ -36,6 +36,10 @@ odd="env LD_PRELOAD=$MEMOIR_LIB ./odd"
     done
     run 0 guard:full $odd in_fork && says 1 "$overflow"
     run 139 guard:full $odd locked && says 1 "$freed"
+    for quarantine in 64K 1M 64M; do
+        run 139 guard:full,guard.quarantine:$quarantine $odd locked_many && says 1 "$overflow"
+        run 139 guard:full,guard.quarantine:$quarantine ./odd old_kernel $odd locked_many && says 1 "$overflow"
+    done
     run 7 guard:full $odd raw_handler && says 0 memoir # its handler has taken the place of ours
     grep -q '^raw handler$' out || fail "the handler that was installed past libc did not run"
 
