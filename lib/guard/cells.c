@@ -389,8 +389,8 @@ static bool table_reach(size_t bytes)
     return bytes <= cells_open_bytes;
 }
 
-/* And the region for a run and its guard: all of it guards at first. Locked memory takes no markers,
- * as the first page then shows: what follows is closed by mappings. */
+/* And the region for a run and its guard: all of it guards at first. Locked memory takes no
+ * markers, as the first page then shows: what follows is closed by mappings. */
 static bool region_reach(uint32_t run)
 {
     size_t bytes = ((size_t)pages_used + run + 1) * page_size, size = PIECE;
