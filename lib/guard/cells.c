@@ -12,11 +12,11 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "lib/guard/margin.h"
 
 enum {
     LONG = 17,        /* free cells are in lists by pages of their run; from here on in one */
     LOOK_MAX = 64,    /* cells of that one that are looked at */
-    FILL = 0xa9,      /* the bytes around a block */
     PIECE = 16 << 20, /* of the region, made accessible at once */
     PIECE_CELLS = 1 << 20,
     PIECE_YIELDED = 64 << 10, /* the least that is worth a mapping */
@@ -196,11 +196,11 @@ struct cell *cells_take(size_t size, size_t align)
         refuse("the system gives no more memory or mappings for them");
         return NULL;
     }
-    char *first = (char *)page_at(cell->data), *end = first + pages * page_size;
-    char *block = (char *)cell->start;
+    uint8_t *first = (uint8_t *)page_at(cell->data), *end = first + pages * page_size;
+    uint8_t *block = (uint8_t *)cell->start;
     if (pages > 0) {
-        memset(first, FILL, (size_t)(block - first));
-        memset(block + size, FILL, (size_t)(end - (block + size)));
+        margin_fill(first, block);
+        margin_fill(block + size, end);
     }
     cell->opened = false;
     cell->recorded = false;
@@ -474,27 +474,14 @@ const struct cell *cells_after(const struct cell *cell)
     return (uint32_t)(cell - cells) + 1 < load_acquire(&count) ? cell + 1 : NULL;
 }
 
-static const uint8_t *first_other(const uint8_t *at, const uint8_t *end)
-{
-    uint64_t word;
-    for (; end - at >= (ptrdiff_t)sizeof word; at += sizeof word) {
-        memcpy(&word, at, sizeof word);
-        if (word != FILL * UINT64_C(0x0101010101010101))
-            break;
-    }
-    while (at < end && *at == FILL)
-        at++;
-    return at < end ? at : NULL;
-}
-
 const uint8_t *cells_damage(const struct cell *cell)
 {
-    const uint8_t *first = (const uint8_t *)page_at(cell->data);
-    const uint8_t *end = first + cell->pages * page_size, *block = (const uint8_t *)cell->start;
+    uint8_t *first = (uint8_t *)page_at(cell->data), *end = first + cell->pages * page_size;
+    uint8_t *block = (uint8_t *)cell->start;
     if (cell->pages == 0 || cell->opened)
         return NULL;
-    const uint8_t *behind = first_other(block + cell->size, end);
-    return behind != NULL ? behind : first_other(first, block);
+    const uint8_t *behind = margin_damage(block + cell->size, end);
+    return behind != NULL ? behind : margin_damage(first, block);
 }
 
 bool cells_open(struct cell *cell, uintptr_t address)
