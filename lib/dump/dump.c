@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/config.h"
 #include "base/confine.h"
 #include "base/file/sink.h"
 #include "base/lock.h"
@@ -361,14 +362,25 @@ static const char *words_of(const struct dump_style *style, enum dump_reason rea
     return print_string(&text);
 }
 
+static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
+
+/* Reports an error, and returns it. A process of another user than that of `memoir run` can't make
+ * a capture: run makes it from the recorder file, and without that file there was a message. */
+static int complain_of_capture(int error)
+{
+    if ((error == EACCES || error == EPERM) && config.recorder_run)
+        return error;
+    return complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
+}
+
 /* Writes a snapshot to the capture. An error is reported each time, as it ends the capture. */
-static int snapshot(const struct dump_style *style, enum dump_reason reason, const char *words)
+static int snapshot(enum dump_reason reason, const char *words)
 {
     int error = reason == DUMP_TIME && !capture_file_due()
                     ? 0
                     : capture_file_snapshot(words, reason == DUMP_EXIT);
     if (error != 0 && error != ENOENT)
-        return complain(style, DUMP_CALL, capture_file_name(), false, error);
+        return complain_of_capture(error);
     return error;
 }
 
@@ -381,7 +393,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
     bool fits = true;
     words = words == NULL ? words_of(style, reason, now) : words;
     if (style->names == DUMP_NAMES_CAPTURE)
-        return snapshot(style, reason, words);
+        return snapshot(reason, words);
     if (path == NULL) {
         fits = dump_name_next(dump_last_name, style, reason, &moment);
     } else {
@@ -452,15 +464,13 @@ int dump_try(const char *path)
     return error;
 }
 
-static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
-
 int dump_capture(const char *path)
 {
     if (!dump_lock(true))
         return lock_error();
     int error = capture_file_begin(path);
     if (error != 0)
-        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
+        complain_of_capture(error);
     dump_unlock();
     return error;
 }
@@ -527,7 +537,7 @@ void dump_before_leaving(void)
         complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
     error = capture_file_now();
     if (error != 0 && error != ENOENT)
-        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
+        complain_of_capture(error);
     dump_unlock();
 }
 
@@ -545,7 +555,7 @@ int dump_mark(const char *name)
         return lock_error();
     int error = capture_file_mark(name);
     if (error != 0 && error != ENOENT)
-        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
+        complain_of_capture(error);
     dump_unlock();
     return error;
 }

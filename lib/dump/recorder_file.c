@@ -256,8 +256,10 @@ int recorder_file_look(void)
 
 void recorder_file_mark(const char *mark, const struct account_sum *total)
 {
-    if (mirror_on())
-        capture_mark(&records, mark, total);
+    if (!mirror_on())
+        return;
+    capture_mark(&records, mark, total);
+    store_relaxed(&mirror_head()->last_ms, os_now_ms());
 }
 
 void recorder_file_capture(const char *path)

@@ -40,7 +40,7 @@ while IFS= read -r line; do
     echo "$line"
     status=0
     sh -c "${line#??}" >"$scratch/out" 2>&1 </dev/null || status=$?
-    sed "s|$PWD|HERE|g; s|$scratch|ABOVE|g; s|/[.]memoir-[A-Za-z0-9]*|/.memoir-XXXXXX|g; s|=/[^,]*/memoir-[0-9]*-[A-Za-z0-9]*/state|=SHELF/state|g" "$scratch/out"
+    sed "s|$PWD|HERE|g; s|$scratch|ABOVE|g; s|/[.]memoir-[A-Za-z0-9]*|/.memoir-XXXXXX|g; s|=/[^,]*/memoir-[0-9]*-[A-Za-z0-9]*\(/[0-9a-f]*\)*/state|=SHELF/state|g" "$scratch/out"
     echo "[$status]"
 done <"$expected" >"$scratch/got"
 

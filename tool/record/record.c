@@ -84,7 +84,7 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     record_resolve(record);
     if (!output_refuse_link(record->about.wanted, error) || !folder_make(record, error))
         return false;
-    shelf_make(record->about.path);
+    shelf_make(&record->about);
     record->lock = record->about.path[0] ? shelf_save(&record->about) : -1;
     return true;
 }
@@ -170,8 +170,8 @@ const char *record_options(const struct record *record, char *text, size_t size)
     int length = snprintf(text, size, "capture=%s/%s,capture.replace=off", record->about.folder,
                           capture_name);
     if (record->about.path[0] && length > 0 && (size_t)length < size)
-        length += snprintf(text + length, size - (size_t)length, ",recorder=%s/%s",
-                           record->about.path, state_name);
+        length += snprintf(text + length, size - (size_t)length, ",recorder=%s/%s,recorder.run=on",
+                           record->about.states, state_name);
     const char *own = getenv("MEMOIR");
     if (length > 0 && (size_t)length < size)
         length +=
@@ -337,7 +337,7 @@ void record_drop(struct record *record)
     if (record->lock > STDERR_FILENO) /* closed first: opendir below needs a descriptor */
         close(record->lock);
     record->lock = -1;
-    shelf_drop(record->about.path);
+    shelf_drop(&record->about);
     record->about.path[0] = '\0';
     struct dirent *entry;
     DIR *listing = record->about.folder[0] ? opendir(record->about.folder) : NULL;

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,34 +36,64 @@ struct state {
     struct recorder_about about;
     bool alive;
     const char *damage; /* what is wrong with it, or NULL */
+    uid_t owner;
+    gid_t group;
 };
 
 static const char *place(unsigned which);
+static void states_make(struct shelf_about *about);
+static int state_open(const char *path, bool of_any, struct stat *found);
 static void line_take(const char *line, const char *key, char *value, size_t size);
-static size_t states_read(const char *path, struct state **states);
+static size_t states_read(const struct shelf_about *about, struct state **states);
 static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error);
-static bool state_read(struct state *state, const char *path, const char **reason);
+static bool state_read(struct state *state, const char *path, bool of_any, const char **reason);
 static char *bytes_read(int fd, size_t *size);
 static bool state_is_alive(int fd, const struct recorder_about *about);
 static void capture_place(const struct shelf_about *about, const struct state *state, char *to,
                           size_t size);
 static void name_free(char *to, size_t size, const char *start, uint32_t pid, const char *ending);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
-static char *file_read(const char *path, size_t *size);
+static bool is_within(const char *path, const char *folder);
+static bool told_write(const struct state *state, const char *bytes, size_t size);
+static char *file_read(const char *path, bool of_any, size_t *size);
 static bool capture_continues(const struct state *state, bool *empty);
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
+static void folder_drop(const char *path);
 
-void shelf_make(char path[PATH_MAX])
+void shelf_make(struct shelf_about *about)
 {
     for (unsigned i = 0; i < PLACES; i++) {
         const char *folder = place(i);
         if (!folder || strlen(folder) > PATH_MAX / 2 || strchr(folder, ',') || strchr(folder, '#'))
             continue;
-        snprintf(path, PATH_MAX, "%s/memoir-%u-XXXXXX", folder, geteuid());
-        if (mkdtemp(path))
-            return;
+        snprintf(about->path, sizeof about->path, "%s/memoir-%u-XXXXXX", folder, geteuid());
+        if (!mkdtemp(about->path))
+            continue;
+        memcpy(about->states, about->path, sizeof about->states);
+        if (geteuid() == 0)
+            states_make(about);
+        return;
     }
-    path[0] = '\0';
+    about->path[0] = '\0';
+}
+
+/* Programs that root starts may change their user, and make files then: a folder for all, in one
+ * that only lets through who knows its name, which is in the environment of these programs alone. A
+ * file is removed by its owner only (the sticky bit). */
+static void states_make(struct shelf_about *about)
+{
+    enum { SHELF_MODE = 0711, STATES_MODE = 01733 };
+    unsigned long long name;
+    char path[PATH_MAX + 32];
+    if (getentropy(&name, sizeof name) != 0)
+        return;
+    snprintf(path, sizeof path, "%s/%016llx", about->path, name);
+    if (strlen(path) >= sizeof about->states || mkdir(path, 0700) != 0)
+        return;
+    if (chmod(path, STATES_MODE) == 0 && chmod(about->path, SHELF_MODE) == 0)
+        memcpy(about->states, path, sizeof about->states);
+    else
+        rmdir(path);
 }
 
 static const char *place(unsigned which)
@@ -84,9 +115,11 @@ int shelf_save(const struct shelf_about *about)
     sigaddset(&limit, SIGXFSZ);
     sigprocmask(SIG_BLOCK, &limit, &before); /* a limit on the size of files ends no run */
     if (ftruncate(fd, 0) == 0)
-        dprintf(fd, "folder:%s\noutput:%s\nformat:%s\nprogram:%s\ncommand:%s\npid:%ld\nrun:%ld\n",
-                about->folder, about->wanted, about->format, about->program, about->command,
-                (long)about->pid, (long)about->run);
+        dprintf(fd,
+                "folder:%s\nstates:%s\noutput:%s\nformat:%s\nprogram:%s\ncommand:%s\npid:%ld\n"
+                "run:%ld\n",
+                about->folder, about->states, about->wanted, about->format, about->program,
+                about->command, (long)about->pid, (long)about->run);
     sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fd;
@@ -104,6 +137,7 @@ bool shelf_load(struct shelf_about *about, const char *path)
         return false;
     while (fgets(line, sizeof line, file)) {
         line_take(line, "folder:", about->folder, sizeof about->folder);
+        line_take(line, "states:", about->states, sizeof about->states);
         line_take(line, "output:", about->wanted, sizeof about->wanted);
         line_take(line, "format:", about->format, sizeof about->format);
         line_take(line, "program:", about->program, sizeof about->program);
@@ -112,9 +146,24 @@ bool shelf_load(struct shelf_about *about, const char *path)
         line_take(line, "run:", run, sizeof run);
     }
     fclose(file);
+    if (!is_within(about->states, path))
+        memcpy(about->states, about->path, sizeof about->states);
     about->pid = atoi(pid);
     about->run = atoi(run);
     return about->folder[0] == '/';
+}
+
+/* A recorder file of this user only, or, `of_any`, of any user. */
+static int state_open(const char *path, bool of_any, struct stat *found)
+{
+    int fd =
+        of_any ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : paths_open_own(path);
+    if (fd >= 0 && (fstat(fd, found) != 0 || !S_ISREG(found->st_mode))) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
 }
 
 static void line_take(const char *line, const char *key, char *value, size_t size)
@@ -164,7 +213,7 @@ pid_t shelf_running(const struct shelf_about *about)
 {
     struct state *states;
     pid_t found = 0;
-    size_t count = states_read(about->path, &states);
+    size_t count = states_read(about, &states);
     for (size_t i = 0; i < count && found == 0; i++)
         if (states[i].alive)
             found = (pid_t)states[i].about.pid;
@@ -172,32 +221,36 @@ pid_t shelf_running(const struct shelf_about *about)
     return found;
 }
 
-static size_t states_read(const char *path, struct state **states)
+static size_t states_read(const struct shelf_about *about, struct state **states)
 {
+    bool of_any = strcmp(about->states, about->path) != 0;
     char name[PATH_MAX + NAME_MAX + 2];
     const char *reason;
     size_t count = 0, room = 0;
     struct dirent *entry;
-    DIR *listing = opendir(path);
+    DIR *listing = opendir(about->states);
     *states = NULL;
     while (listing && (entry = readdir(listing))) {
-        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        snprintf(name, sizeof name, "%s/%s", about->states, entry->d_name);
         if (entry->d_name[0] == '.' || strcmp(entry->d_name, about_name) == 0 ||
             strlen(name) >= PATH_MAX || !list_reserve(states, &room, count + 1, sizeof **states))
             continue;
-        count += state_read(&(*states)[count], name, &reason);
+        count += state_read(&(*states)[count], name, of_any, &reason);
     }
     if (listing)
         closedir(listing);
     return count;
 }
 
-static bool state_read(struct state *state, const char *path, const char **reason)
+static bool state_read(struct state *state, const char *path, bool of_any, const char **reason)
 {
     size_t size = 0;
+    struct stat found = {0};
     *reason = NULL;
     snprintf(state->path, sizeof state->path, "%s", path);
-    int fd = paths_open_own(path);
+    int fd = state_open(path, of_any, &found);
+    state->owner = found.st_uid;
+    state->group = found.st_gid;
     char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
     int failure = errno;
     bool ok = bytes && recorder_describe(bytes, size, &state->about, reason);
@@ -257,7 +310,7 @@ size_t shelf_collect(const struct shelf_about *about)
 {
     struct state *states;
     struct error error = {0};
-    size_t count = states_read(about->path, &states), done = 0;
+    size_t count = states_read(about, &states), done = 0;
     for (size_t i = 0; i < count; i++) {
         char to[PATH_MAX + 64];
         if (states[i].alive)
@@ -289,15 +342,22 @@ static void capture_place(const struct shelf_about *about, const struct state *s
                           size_t size)
 {
     const char *capture = state->about.capture;
-    size_t length = strlen(about->folder);
-    bool empty = false, here = strncmp(capture, about->folder, length) == 0 &&
-                               capture[length] == '/' && access(capture, F_OK) == 0;
+    bool empty = false, here = is_within(capture, about->folder) && access(capture, F_OK) == 0;
     snprintf(to, size, "%s", capture);
     if (here && (capture_continues(state, &empty) || empty))
         return;
     char start[PATH_MAX + 8];
     snprintf(start, sizeof start, "%s/run", about->folder);
     name_free(to, size, start, state->about.pid, ".memoir");
+}
+
+/* Whether it is a file, or a folder, of this folder, and not one of a folder below. */
+static bool is_within(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/' &&
+           strchr(path + length + 1, '/') == NULL && path[length + 1] != '\0' &&
+           path[length + 1] != '.';
 }
 
 /* START-PID ENDING, or START-PID-2 ENDING and so on: what no file is called. Programs that one
@@ -316,16 +376,15 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     size_t size = 0, old_size = 0, made = 0;
     const char *reason = NULL;
     struct output output;
-    char *bytes = file_read(state->path, &size);
-    char *old = state->about.capture[0] ? file_read(state->about.capture, &old_size) : NULL;
+    char *bytes = file_read(state->path, true, &size);
+    char *old = state->about.capture[0] ? file_read(state->about.capture, false, &old_size) : NULL;
     bool goes_on = bytes && old && recorder_continues(bytes, size, old, old_size);
     char *capture =
         bytes ? recorder_capture(bytes, size, goes_on ? old : NULL, old_size, &made, &reason)
               : NULL;
     bool ok = capture != NULL;
-    char last[PATH_MAX];
     if (ok)
-        shelf_told(state->path, bytes, size, &state->about, last);
+        told_write(state, bytes, size);
     if (!ok)
         error_set(error, ERROR_INPUT, "%s: %s", state->path, reason ? reason : strerror(errno));
     else if ((ok = output_start(&output, to, error))) {
@@ -338,9 +397,28 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     return ok;
 }
 
-static char *file_read(const char *path, size_t *size)
+/* What the process was told to write, with the rights of its own user: it says itself where. */
+static bool told_write(const struct state *state, const char *bytes, size_t size)
 {
-    int fd = paths_open_own(path);
+    char last[PATH_MAX];
+    uid_t user = geteuid();
+    gid_t group = getegid(), groups[NGROUPS_MAX];
+    int count = getgroups(NGROUPS_MAX, groups);
+    if (state->owner == user)
+        return shelf_told(state->path, bytes, size, &state->about, last);
+    bool changed = count >= 0 && setgroups(0, NULL) == 0;
+    bool ok = changed && setegid(state->group) == 0 && seteuid(state->owner) == 0 &&
+              shelf_told(state->path, bytes, size, &state->about, last);
+    if (seteuid(user) != 0 || setegid(group) != 0 ||
+        (changed && setgroups((size_t)count, groups) != 0))
+        abort();
+    return ok;
+}
+
+static char *file_read(const char *path, bool of_any, size_t *size)
+{
+    struct stat found;
+    int fd = state_open(path, of_any, &found);
     char *bytes = fd < 0 ? NULL : bytes_read(fd, size);
     if (fd >= 0)
         close(fd);
@@ -357,7 +435,7 @@ bool shelf_look(const char *path, pid_t *pid, struct error *error)
 static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error)
 {
     const char *reason;
-    if (!state_read(state, path, &reason))
+    if (!state_read(state, path, false, &reason))
         return error_set(error, ERROR_INPUT, "%s: %s", path,
                          reason           ? reason
                          : errno == EPERM ? "another user's: recover it as that user"
@@ -396,8 +474,8 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
 static bool capture_continues(const struct state *state, bool *empty)
 {
     size_t size = 0, old_size = 0;
-    char *bytes = file_read(state->path, &size);
-    char *old = file_read(state->about.capture, &old_size);
+    char *bytes = file_read(state->path, true, &size);
+    char *old = file_read(state->about.capture, false, &old_size);
     bool continues = bytes && old && recorder_continues(bytes, size, old, old_size);
     *empty = old && old_size == 0;
     free(old);
@@ -409,7 +487,7 @@ static bool capture_continues(const struct state *state, bool *empty)
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error)
 {
     size_t size = 0;
-    char *bytes = file_read(state->path, &size);
+    char *bytes = file_read(state->path, false, &size);
     if (!bytes)
         return error_set(error, ERROR_INPUT, "%s: %s", state->path, strerror(errno));
     bool due = !state->about.ended && state->about.ready;
@@ -446,7 +524,7 @@ size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid)
         const char *reason;
         snprintf(path, sizeof path, "%s/%s", kept_folder, entry->d_name);
         if (strncmp(entry->d_name, start, strlen(start)) != 0 ||
-            !state_read(&state, path, &reason) ||
+            !state_read(&state, path, false, &reason) ||
             (pid > 0 ? state.about.pid != (uint32_t)pid : state.alive) ||
             !list_reserve(paths, &room, count + 1, sizeof **paths))
             continue;
@@ -457,19 +535,25 @@ size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid)
     return count;
 }
 
-void shelf_drop(const char *path)
+void shelf_drop(const struct shelf_about *about)
+{
+    if (about->path[0] && strcmp(about->states, about->path) != 0)
+        folder_drop(about->states);
+    if (about->path[0])
+        folder_drop(about->path);
+}
+
+static void folder_drop(const char *path)
 {
     char about[PATH_MAX + 16];
     struct dirent *entry;
-    DIR *listing = path[0] ? opendir(path) : NULL;
+    DIR *listing = opendir(path);
     while (listing && (entry = readdir(listing)))
         unlinkat(dirfd(listing), entry->d_name, 0);
     if (listing)
         closedir(listing);
     snprintf(about, sizeof about, "%s/%s", path, about_name);
-    if (path[0] &&
-        !listing) /* opendir had no descriptor: a run that did not start has just this file */
+    if (!listing) /* opendir had no descriptor: a run that did not start has just this file */
         unlink(about);
-    if (path[0])
-        rmdir(path);
+    rmdir(path);
 }

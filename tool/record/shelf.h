@@ -8,6 +8,10 @@
  *               run lives and will finish it
  *     state...  one recorder file for each process, removed by the library where the process ended
  *               in order and its capture is complete
+ *
+ * A program that root starts may change its user, and start others. So that these have their files,
+ * root's shelf has mode 0711, and the files are in a folder of it with a name that can't be
+ * guessed, in which all may make files and none but root may list or read those of others.
  */
 #ifndef RECORD_SHELF_H
 #define RECORD_SHELF_H
@@ -21,6 +25,7 @@
 
 struct shelf_about {
     char path[PATH_MAX];   /* of the shelf */
+    char states[PATH_MAX]; /* of the recorder files: the same, or a folder in it */
     char folder[PATH_MAX]; /* of the captures */
     char wanted[PATH_MAX]; /* --output, absolute, or "" */
     char format[16];       /* --format, or "" */
@@ -30,8 +35,8 @@ struct shelf_about {
     pid_t run; /* the process that finishes it */
 };
 
-/* Makes a folder; path "" if there is no place for one. */
-void shelf_make(char path[PATH_MAX]);
+/* Makes the folders; path "" if there is no place for one. */
+void shelf_make(struct shelf_about *about);
 /* Writes what the recording is. Returns the descriptor that holds the lock, or -1. */
 int shelf_save(const struct shelf_about *about);
 /* What a shelf says of itself. False: it is none of ours. */
@@ -57,6 +62,6 @@ bool shelf_look(const char *path, pid_t *pid, struct error *error);
  * freed. */
 size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid);
 /* Removes the shelf. */
-void shelf_drop(const char *path);
+void shelf_drop(const struct shelf_about *about);
 
 #endif
