@@ -67,9 +67,9 @@ char *recorder_capture(const char *bytes, size_t size, const char *old, size_t o
     if (!recorder_sheets_open(&it->sheets, bytes, size, reason))
         goto done;
     *reason = "memory is out";
+    write_old(it, old, old_size);
     if (!recorder_numbers_make(&it->numbers, &it->sheets))
         goto done;
-    write_old(it, old, old_size);
     if (!it->started)
         write_head(it);
     if (!it->ended) {
@@ -107,6 +107,9 @@ static void write_old(struct writing *it, const char *old, size_t size)
         return;
     }
     append(it, old, wrong.offset < size ? (size_t)wrong.offset : size);
+    uint64_t last_ms = recorder_last_of(old, size);
+    if (last_ms > it->sheets.head.last_ms) /* killed right after a snapshot */
+        it->sheets.head.last_ms = last_ms;
 }
 
 static void old_process(void *context, const struct capture_process *process)

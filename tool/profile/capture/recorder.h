@@ -38,6 +38,8 @@ const char *recorder_damage(const char *bytes, size_t size);
 /* Whether a capture is the process's own, which the recorder file goes on from; not that of one
  * with the same number that began later. */
 bool recorder_continues(const char *bytes, size_t size, const char *old, size_t old_size);
+/* The last moment of a capture: a snapshot, a mark or a point of the heap over time. */
+uint64_t recorder_last_of(const char *old, size_t size);
 /*
  * The bytes of a capture, *made of them, to be freed; NULL: *reason. With `old`, the process's own
  * capture as far as it was written (NULL: none), its whole records come first. The last snapshot is

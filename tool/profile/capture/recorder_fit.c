@@ -11,6 +11,9 @@
 static const char *sheets_damage(const struct recorder_sheets *sheets);
 static const char *sites_damage(const struct recorder_sheets *sheets);
 static void process_note(void *context, const struct capture_process *process);
+static void point_note(void *context, const struct capture_point *point);
+static void snapshot_note(void *context, const struct capture_snapshot *snapshot);
+static void mark_note(void *context, const struct capture_mark *mark);
 
 /* What a capture says of its beginning. Another process may have the same number, as each first one
  * in a container has: its capture began after the last sign of life of this one. One clock begins
@@ -89,4 +92,36 @@ static void process_note(void *context, const struct capture_process *process)
 {
     *(struct began *)context =
         (struct began){.pid = process->pid, process->time_ms, process->wall_ns};
+}
+
+uint64_t recorder_last_of(const char *old, size_t size)
+{
+    static const struct capture_calls calls = {
+        .point = point_note, .snapshot = snapshot_note, .mark = mark_note};
+    struct capture_error wrong;
+    uint64_t last_ms = 0;
+    capture_read(old, size, &calls, &last_ms, &wrong);
+    return last_ms;
+}
+
+/* A damaged time may be anything. */
+static void moment_note(uint64_t *last_ms, uint64_t time_ms)
+{
+    if (time_ms > *last_ms && time_ms <= INT64_MAX / 1000000)
+        *last_ms = time_ms;
+}
+
+static void point_note(void *context, const struct capture_point *point)
+{
+    moment_note(context, point->time_ms);
+}
+
+static void snapshot_note(void *context, const struct capture_snapshot *snapshot)
+{
+    moment_note(context, snapshot->time_ms);
+}
+
+static void mark_note(void *context, const struct capture_mark *mark)
+{
+    moment_note(context, mark->time_ms);
 }

@@ -51,7 +51,7 @@ bool recorder_sheets_open(struct recorder_sheets *sheets, const char *bytes, siz
     return *reason == NULL;
 }
 
-/* A point of the heap over time is a sign of life, too, if it makes sense. */
+/* A point of the heap over time is a sign of life, too, and so is the peak, if they make sense. */
 static void last_find(struct recorder_sheets *sheets)
 {
     struct recorder_point point;
@@ -62,6 +62,9 @@ static void last_find(struct recorder_sheets *sheets)
         point.time_ms > sheets->head.last_ms && point.time_ms <= INT64_MAX / 1000000 &&
         point.live_bytes <= point.allocated_bytes)
         sheets->head.last_ms = point.time_ms;
+    uint64_t peak_ms = sheets->head.peaks[sheets->head.peak_now & 1].time_ms;
+    if (peak_ms > sheets->head.last_ms && peak_ms <= INT64_MAX / 1000000)
+        sheets->head.last_ms = peak_ms;
 }
 
 /* What a reader of the capture would refuse it for, or count with. */
