@@ -3,15 +3,17 @@
  * A scan for lost blocks in a program that goes on (docs/LEAKS.md): scan MIB BYTES SHAPE THREADS
  * SCANS. A heap of MIB MiB in blocks of BYTES; SHAPE is `table` (an array points to all of them) or
  * `list` (each points to another one, in random order, and nothing else points to any but the
- * first). THREADS threads look at the clock all the
- * time and write to a block of the heap each 100 us; one more makes the scans. Prints for each scan
- * how long its copy of the process ran, how long it took, how long threads stood still by its own
- * account, and the longest time in which one of them did not come to look at the clock, during the
- * scan and before it (what the machine alone does).
+ * first) or `lost` (such a list, and nothing points to the first). THREADS threads look at the
+ * clock all the time and write to a block of the heap each 100 us; one more makes the scans. Prints
+ * for each scan how long its copy of the process ran, how long it took, how long threads stood
+ * still by its own account, and the longest time in which one of them did not come to look at the
+ * clock, during the scan and before it (what the machine alone does); and how many blocks were
+ * definitely and indirectly lost.
  *
  *     cc -O2 -I. bench/scan.c -o build/bench/scan -Lbuild -Wl,-rpath,$PWD/build -lmemoir -pthread
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +79,8 @@ static void heap_make(size_t mib, const char *shape)
     void ***blocks = malloc(count * sizeof *blocks);
     for (size_t i = 0; i < count; i++)
         blocks[i] = memset(malloc(bytes), 0, bytes);
-    if (strcmp(shape, "list") == 0) {
+    bool lost = strcmp(shape, "lost") == 0;
+    if (lost || strcmp(shape, "list") == 0) {
         for (size_t i = count; i > 1; i--) {
             size_t other = random_next(&seed) % i;
             void **block = blocks[i - 1];
@@ -86,7 +89,7 @@ static void heap_make(size_t mib, const char *shape)
         }
         for (size_t i = 1; i < count; i++)
             blocks[i - 1][0] = blocks[i];
-        first = blocks[0];
+        first = lost ? NULL : blocks[0];
         hidden = UINTPTR_MAX;
     }
     for (size_t i = 0; i < count; i++)
@@ -114,10 +117,11 @@ int main(int args_count, char **args)
         if (!memoir_leaks(&found, sizeof found, NULL, NULL))
             return 1;
         printf("cpu_ms %.1f took_ms %.1f stood_ms %.2f gap_ms %.2f gap_before_ms %.2f "
-               "copied_kib %lu own_kib %lu lost %lu\n",
+               "copied_kib %lu own_kib %lu lost %lu and %lu\n",
                copies_ms() - cpu_before, found.took_us / 1e3, found.stood_us / 1e3,
                longest_ns / 1e6, alone_ns / 1e6, (unsigned long)found.copied_bytes >> 10,
-               (unsigned long)found.own_bytes >> 10, (unsigned long)found.definite.blocks);
+               (unsigned long)found.own_bytes >> 10, (unsigned long)found.definite.blocks,
+               (unsigned long)found.indirect.blocks);
     }
     fflush(stdout);
     _exit(0);

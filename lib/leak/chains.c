@@ -7,6 +7,8 @@
  */
 #include "lib/leak/chains.h"
 
+#include <string.h>
+
 #include "base/os.h"
 #include "lib/leak/states.h"
 
@@ -21,21 +23,27 @@ enum {
     REST = 1 << 12,          /* steps without a new chain after none was found */
 };
 
+static const uint64_t RANDOM = UINT64_C(0x9e3779b97f4a7c15); /* to begin with */
+
 struct chain {
     uintptr_t start;
     uintptr_t end; /* the word that it did not follow any more; 0: there is none. Read as a root */
     uint32_t length;
-    bool reached, walked; /* walked: to its end */
+    bool reached, walked;   /* walked: to its end */
+    struct scan_sum blocks; /* of a lost chain, while it has no owner */
+    struct scan_row *owner;
 };
 
 struct chains {
     uint32_t count;
     unsigned rest;
     uint64_t random;
+    bool stopped;  /* no chain is begun any more */
     unsigned busy; /* chains that were reached, and are not walked to their end */
     struct {
         uint32_t chain; /* 0: none */
-        uintptr_t at;   /* the next block */
+        uintptr_t at;   /* the next block, */
+        uintptr_t from; /* and the one before */
     } walkers[WALKERS];
     uint32_t starts[STARTS]; /* by hash of the start: the chain, or 0 */
     struct chain chains[CHAINS_MAX];
@@ -43,6 +51,7 @@ struct chains {
 
 static void walker_begin(struct scan *scan, unsigned number, uintptr_t here);
 static void walker_step(struct scan *scan, unsigned number);
+static void lost_begin(struct scan *scan, unsigned number, uintptr_t start, uintptr_t next);
 static void walker_end(struct scan *scan, unsigned number, uintptr_t word);
 static bool is_link(uintptr_t at);
 static size_t block_bytes(uintptr_t at);
@@ -53,7 +62,7 @@ struct chains *chains_begin(void)
     struct chains *chains = os_map(sizeof *chains);
     if (chains != NULL) {
         chains->count = 1;
-        chains->random = UINT64_C(0x9e3779b97f4a7c15);
+        chains->random = RANDOM;
     }
     return chains;
 }
@@ -75,7 +84,7 @@ void chains_step(struct scan *scan, uintptr_t here)
     for (unsigned i = 0; i < WALKERS; i++)
         if (chains->walkers[i].chain != 0)
             walker_step(scan, i);
-        else if (chains->rest == 0)
+        else if (chains->rest == 0 && !chains->stopped)
             walker_begin(scan, i, here);
     chains->rest -= chains->rest > 0;
 }
@@ -91,21 +100,69 @@ static unsigned start_hash(uintptr_t start)
                       (64 - CHAINS_SHIFT - 1));
 }
 
+static struct chain *chain_find(struct chains *chains, uintptr_t start)
+{
+    for (unsigned at = start_hash(start); chains->starts[at] != 0; at = (at + 1) % STARTS)
+        if (chains->chains[chains->starts[at]].start == start)
+            return &chains->chains[chains->starts[at]];
+    return NULL;
+}
+
+static void wait_for_end(struct scan *scan, const struct chain *chain)
+{
+    if (chain->end != 0)
+        scan_wait_for(scan, (uintptr_t)&chain->end, (uintptr_t)(&chain->end + 1));
+}
+
 bool chains_reach(struct scan *scan, uintptr_t start)
 {
+    struct chain *chain = chain_find(scan->chains, start);
+    if (chain == NULL)
+        return false;
+    if (!chain->reached && chain->walked)
+        wait_for_end(scan, chain);
+    scan->chains->busy += !chain->reached && !chain->walked;
+    chain->reached = true;
+    return true;
+}
+
+void chains_lost(struct scan *scan)
+{
     struct chains *chains = scan->chains;
-    unsigned at = start_hash(start);
-    for (; chains->starts[at] != 0; at = (at + 1) % STARTS) {
-        struct chain *chain = &chains->chains[chains->starts[at]];
-        if (chain->start != start)
-            continue;
-        if (!chain->reached && chain->walked && chain->end != 0)
-            scan_wait_for(scan, (uintptr_t)&chain->end, (uintptr_t)(&chain->end + 1));
-        chains->busy += !chain->reached && !chain->walked;
-        chain->reached = true;
-        return true;
+    scan->lost = chains != NULL;
+    if (chains == NULL)
+        return;
+    if (chains->random != RANDOM) /* there were some */
+        memset(chains->starts, 0, sizeof chains->starts);
+    chains->count = 1;
+    chains->rest = 0;
+}
+
+bool chains_lead(struct scan *scan, uintptr_t start, bool own)
+{
+    struct chains *chains = scan->chains;
+    struct chain *chain = chains->count > 1 ? chain_find(chains, start) : NULL;
+    if (chain == NULL)
+        return false;
+    if (own) {
+        chain->owner = scan->leader_row;
+        chain->owner->owned.blocks += chain->blocks.blocks;
+        chain->owner->owned.bytes += chain->blocks.bytes;
     }
-    return false;
+    if (chain->walked)
+        wait_for_end(scan, chain);
+    chains->busy += !chain->walked;
+    chain->reached = true;
+    return true;
+}
+
+void chains_stop(struct scan *scan)
+{
+    for (unsigned i = 0; scan->lost && i < WALKERS; i++)
+        if (scan->chains->walkers[i].chain != 0)
+            walker_end(scan, i, scan->chains->walkers[i].at);
+    if (scan->lost)
+        scan->chains->stopped = true;
 }
 
 /* Walks over one more block of a chain, or begins another chain; false: there is none. */
@@ -161,7 +218,14 @@ static uint64_t random_next(struct chains *chains)
     return chains->random;
 }
 
-/* A block of that kind in the span that was not seen yet, or 0. */
+/* Where a chain can begin: a block that was not seen yet, or a lost one that others point to. */
+static bool may_begin(const struct scan *scan, uintptr_t start)
+{
+    unsigned state = state_at(scan, start);
+    return (scan->lost ? state == ONCE || state == MANY : state == UNSEEN) && block_is_live(start);
+}
+
+/* A block of that kind in the span with which a chain can begin, or 0. */
 static uintptr_t unseen_in(const struct scan *scan, const struct span *span, unsigned kind,
                            uint64_t random)
 {
@@ -170,7 +234,7 @@ static uintptr_t unseen_in(const struct scan *scan, const struct span *span, uns
     unsigned class = mark_class(kind), index = (unsigned)(random % span->blocks);
     for (unsigned i = 0; i < BLOCKS_TRIED && index < span->blocks; i++, index++) {
         uintptr_t start = (uintptr_t)span_block(span, index, class);
-        if (state_at(scan, start) == UNSEEN && block_is_live(start))
+        if (may_begin(scan, start))
             return start;
     }
     return 0;
@@ -180,7 +244,7 @@ static void walker_begin(struct scan *scan, unsigned number, uintptr_t here)
 {
     struct chains *chains = scan->chains;
     unsigned kind = window.kinds[unit_of((const void *)here)];
-    uintptr_t start = 0;
+    uintptr_t start = 0, next = 0;
     if (chains->count == CHAINS_MAX || kind == MARK_LARGE ||
         class_size(mark_class(kind)) > BLOCK_LARGEST)
         return;
@@ -193,6 +257,8 @@ static void walker_begin(struct scan *scan, unsigned number, uintptr_t here)
         chains->rest = REST;
         return;
     }
+    if (scan->lost && (!block_next(scan, start, block_bytes(start), &next) || next == 0))
+        return;
     uint32_t chain = chains->count++;
     chains->chains[chain] = (struct chain){.start = start};
     unsigned at = start_hash(start);
@@ -201,7 +267,42 @@ static void walker_begin(struct scan *scan, unsigned number, uintptr_t here)
     chains->starts[at] = chain;
     chains->walkers[number].chain = chain;
     chains->walkers[number].at = start;
-    walker_step(scan, number);
+    if (scan->lost)
+        lost_begin(scan, number, start, next);
+    else
+        walker_step(scan, number);
+}
+
+/* A lost chain is what its start leads to, and no other block. */
+static void lost_begin(struct scan *scan, unsigned number, uintptr_t start, uintptr_t next)
+{
+    state_set_at(scan, start, MANY);
+    scan->chains->walkers[number].from = start;
+    scan->chains->walkers[number].at = next;
+    block_expect(scan, next);
+}
+
+static void lost_step(struct scan *scan, unsigned number)
+{
+    struct chains *chains = scan->chains;
+    struct chain *chain = &chains->chains[chains->walkers[number].chain];
+    uintptr_t at = chains->walkers[number].at, next;
+    if (!is_link(at) || state_at(scan, at) != ONCE ||
+        !block_next(scan, at, block_bytes(at), &next)) {
+        walker_end(scan, number, at);
+        return;
+    }
+    struct found block = {at, block_bytes(at), 0};
+    state_set_at(scan, at, REACHED);
+    scan_own(scan, &block, chains->walkers[number].from, chain->owner);
+    chain->blocks.blocks++;
+    chain->blocks.bytes += block.size;
+    chains->walkers[number].from = at;
+    chains->walkers[number].at = next;
+    if (next == 0)
+        walker_end(scan, number, 0);
+    else
+        block_expect(scan, next);
 }
 
 /* Cost: the block's line, the line of its sign and that of its state, all asked for a round before.
@@ -211,6 +312,10 @@ static void walker_step(struct scan *scan, unsigned number)
     struct chains *chains = scan->chains;
     struct chain *chain = &chains->chains[chains->walkers[number].chain];
     uintptr_t at = chains->walkers[number].at, next;
+    if (scan->lost) {
+        lost_step(scan, number);
+        return;
+    }
     if (!is_link(at) || state_at(scan, at) != UNSEEN ||
         !block_next(scan, at, block_bytes(at), &next)) {
         walker_end(scan, number, at);
@@ -236,8 +341,7 @@ static void walker_end(struct scan *scan, unsigned number, uintptr_t word)
     if (!chain->reached)
         return;
     chains->busy--;
-    if (word != 0)
-        scan_wait_for(scan, (uintptr_t)&chain->end, (uintptr_t)(&chain->end + 1));
+    wait_for_end(scan, chain);
 }
 
 /* Whether a live block begins there that is small enough for a chain. */

@@ -16,6 +16,14 @@
  * over once more, and their blocks are unseen again; and, if any block became POSSIBLE in that way,
  * so are those that were reached, whose blocks are all reachable. So nothing depends on which
  * blocks were guessed, and no block is looked at more than three times.
+ *
+ * Lost lists have chains, too, once it is known how many lost blocks point to each:
+ *
+ *     a chain       s | -> . -> . -> . -> end     s is MANY; the others were ONCE, are REACHED
+ *
+ * Only the block before leads to one that was pointed to ONCE: so these belong to the lost block
+ * that owns s, and are counted as the walk comes to them. No walk goes past a block that is MANY,
+ * as s is made to be: a cycle ends there.
  */
 #ifndef LEAK_CHAINS_H
 #define LEAK_CHAINS_H
@@ -40,6 +48,13 @@ bool chains_busy(const struct chains *chains);
 /* The scan has come to this GUESSED block. True if it begins a chain: then the scan goes on at its
  * end by itself. */
 bool chains_reach(struct scan *scan, uintptr_t start);
+/* From now on chains are of lost blocks. */
+void chains_lost(struct scan *scan);
+/* The scan goes on at the end of the lost chain that begins there, which is its leader's if `own`;
+ * false: none begins there. */
+bool chains_lead(struct scan *scan, uintptr_t start, bool own);
+/* Chains of lost blocks become no longer, and no more. */
+void chains_stop(struct scan *scan);
 /* No more blocks are reached: forgets chains that were not. What is GUESSED now is reachable. */
 void chains_settle(struct scan *scan);
 

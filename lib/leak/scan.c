@@ -4,14 +4,19 @@
  *
  *     PHASE_REACH     from the roots; blocks that only pointers into them lead to become POSSIBLE
  *     PHASE_POSSIBLE  from those, by any pointer
- *     PHASE_LEAD      from each block that is still UNSEEN, which becomes a *leader*: what it leads
- *                     to becomes LED, but for leaders of before
- *     PHASE_OWN       from each leader, the last one first: what it leads to is its own, earlier
- *                     leaders included, and indirectly lost; the leader is definitely lost
+ *     PHASE_COUNT     the words of all blocks that are still UNSEEN: what they point to is ONCE or
+ *                     MANY
+ *     PHASE_OWN       from each block that is still UNSEEN, a *leader*: what it leads to is its
+ *                     own, and indirectly lost; the leader is definitely lost
  *
- * A leader never leads to a later one, or that would not have become a leader. So in the last phase
- * nothing that is still to come leads to the leader that has its turn, and of a cycle one block is
- * definitely lost, whatever the order.
+ * Then cycles are left that no lost block leads to, and what they lead to. They are UNSEEN again:
+ *
+ *     PHASE_LEAD      from each that is still UNSEEN, which becomes a leader: what it leads to
+ *                     becomes LED, but for leaders of before
+ *     PHASE_OWN       as above, the last leader first, earlier ones included
+ *
+ * A leader never leads to a later one, or that would not have become a leader. So no leader that is
+ * still to come leads to the one that has its turn, and of a cycle one block is definitely lost.
  */
 #include "lib/leak/scan.h"
 
@@ -26,29 +31,25 @@
 #include "lib/leak/rows.h"
 #include "lib/leak/states.h"
 
-enum { PHASE_REACH, PHASE_POSSIBLE, PHASE_LEAD, PHASE_OWN };
+enum { PHASE_REACH, PHASE_POSSIBLE, PHASE_COUNT, PHASE_LEAD, PHASE_OWN };
 enum {
     PART_WORDS = 256,             /* of a block looked at before what they lead to is */
     FLIGHT = 24,                  /* words whose loads are begun before the first is waited for */
-    WAITING_MAX = 1 << 30,        /* entries: address space only, touched as far as needed */
-    WAITING_MIN = 1 << 16,        /* where there is little address space */
     PAGES_FROM = 1 << 20,         /* bytes of blocks that may have pages without content */
     ALONE = 1 << 10,              /* blocks followed with no other waiting: a long list */
     COUNT_BYTES = sizeof(size_t), /* `new[]` keeps the number of elements before the first */
 };
 
-static bool memory_take(struct scan *scan);
 static void lost_find(struct scan *scan);
-static void note_large(struct scan *scan);
 _Static_assert(SCAN_WORDS >= PART_WORDS + FLIGHT, "room for a part's words behind those in flight");
 
 static void part_scan(struct scan *scan, struct scan_range part);
-static void waiting_scan(struct scan *scan);
-static blocks_visitor visit_age, visit_kept, visit_old, visit_possible, visit_reached, visit_lost,
-    visit_leader;
+static void waiting_scan(struct scan *scan, unsigned flying);
+static blocks_visitor visit_age, visit_kept, visit_old, visit_possible, visit_reached,
+    visit_pointing, visit_head, visit_left, visit_lost, visit_leader;
 static void visit_other(struct scan *scan, uint32_t number, blocks_visitor *visit);
 static void all_each(struct scan *scan, blocks_visitor *visit);
-static void count_owned(struct scan *scan, const struct found *block);
+static void all_each_backwards(struct scan *scan, blocks_visitor *visit);
 
 bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_result *result)
 {
@@ -58,13 +59,12 @@ bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_r
     scan->now = confine_ticks();
     if (rules->others != NULL)
         scan->others_count = rules->others->count();
-    if (!memory_take(scan)) {
+    if (!states_take(scan)) {
         scan_end(scan);
         return false;
     }
     if (rules->others != NULL && rules->step == 0) /* one word after the other */
         scan->rules.step = sizeof(uintptr_t);
-    note_large(scan);
     if (scan->rules.step == 0)
         scan->chains = chains_begin();
     result->complete = true;
@@ -79,7 +79,7 @@ void scan_root(struct scan *scan, uintptr_t start, uintptr_t end)
         size_t words = (end - start) / sizeof(uintptr_t);
         size_t bytes = (words < PART_WORDS ? words : PART_WORDS) * sizeof(uintptr_t);
         part_scan(scan, (struct scan_range){start, start + bytes});
-        waiting_scan(scan);
+        waiting_scan(scan, 0);
         scan->result->root_bytes += bytes;
         start += bytes;
     }
@@ -88,7 +88,7 @@ void scan_root(struct scan *scan, uintptr_t start, uintptr_t end)
 void scan_root_word(struct scan *scan, uintptr_t word)
 {
     part_scan(scan, (struct scan_range){(uintptr_t)&word, (uintptr_t)(&word + 1)});
-    waiting_scan(scan);
+    waiting_scan(scan, 0);
 }
 
 void scan_finish(struct scan *scan)
@@ -115,12 +115,21 @@ void scan_finish(struct scan *scan)
 
 static void lost_find(struct scan *scan)
 {
+    const struct scan_sum *definite = &scan->result->definite, *indirect = &scan->result->indirect;
+    scan->phase = PHASE_COUNT;
+    all_each(scan, visit_pointing);
+    waiting_scan(scan, 0);
+    scan->phase = PHASE_OWN;
+    chains_lost(scan);
+    all_each_backwards(scan, visit_head);
+    chains_stop(scan);
+    if (definite->blocks + indirect->blocks == scan->lost_blocks)
+        return;
+    all_each(scan, visit_left);
     scan->phase = PHASE_LEAD;
     all_each(scan, visit_lost);
     scan->phase = PHASE_OWN;
-    for (uint32_t number = scan->others_count; number-- > 1;)
-        visit_other(scan, number, visit_leader);
-    blocks_each_backwards(visit_leader, scan);
+    all_each_backwards(scan, visit_leader);
 }
 
 void scan_end(struct scan *scan)
@@ -135,37 +144,6 @@ void scan_end(struct scan *scan)
     if (scan->waiting != NULL)
         os_unmap(scan->waiting, scan->waiting_max * sizeof *scan->waiting);
     *scan = (struct scan){0};
-}
-
-static bool memory_take(struct scan *scan)
-{
-    scan->states_bytes = scan->window_bytes / GRANULE / STATES_IN_WORD * sizeof(uint64_t) + UNIT;
-    scan->large_bytes = scan->window_bytes / UNIT * sizeof(uint32_t) + UNIT;
-    scan->states = os_map(scan->states_bytes);
-    scan->large = os_map(scan->large_bytes);
-    if (scan->others_count > 0 && (scan->others = os_map(scan->others_count)) == NULL)
-        return false;
-    /* No more entries than blocks, and a heap has at most a block for each granule. */
-    scan->waiting_max = scan->window_bytes / GRANULE + WAITING_MIN;
-    if (scan->waiting_max > WAITING_MAX)
-        scan->waiting_max = WAITING_MAX;
-    while (scan->waiting_max >= WAITING_MIN && scan->waiting == NULL) {
-        scan->waiting = os_map(scan->waiting_max * sizeof *scan->waiting);
-        if (scan->waiting == NULL)
-            scan->waiting_max /= 4;
-    }
-    return scan->states != NULL && scan->large != NULL && scan->waiting != NULL;
-}
-
-/* `window.units` tells the span at the first and the last unit of a large block only. */
-static void note_large(struct scan *scan)
-{
-    for (uint32_t id = 1; id < span_count(); id++) {
-        const struct span *span = span_at(id);
-        if (span->state == SPAN_LARGE)
-            for (uint32_t i = 0; i < span->length; i++)
-                scan->large[span->first + i] = id;
-    }
 }
 
 /* ---- blocks outside of the window ---- */
@@ -197,6 +175,13 @@ static void all_each(struct scan *scan, blocks_visitor *visit)
     blocks_each(visit, scan);
     for (uint32_t number = 1; number < scan->others_count; number++)
         visit_other(scan, number, visit);
+}
+
+static void all_each_backwards(struct scan *scan, blocks_visitor *visit)
+{
+    for (uint32_t number = scan->others_count; number-- > 1;)
+        visit_other(scan, number, visit);
+    blocks_each_backwards(visit, scan);
 }
 
 static const struct record *record_of(const struct scan *scan, const struct found *block)
@@ -317,6 +302,14 @@ static void wait_for(struct scan *scan, const struct found *block)
         wait_for_part(scan, block->start, end);
 }
 
+/* At the words of a block, or at the end of the chain that begins there. */
+static void go_on(struct scan *scan, const struct found *block)
+{
+    if (!scan->lost || block->other != 0 ||
+        !chains_lead(scan, block->start, scan->phase == PHASE_OWN))
+        wait_for(scan, block);
+}
+
 /* Whether nothing is to be done about a GUESSED block: it is reachable, or a chain goes on. */
 static bool is_settled(struct scan *scan, const struct found *block, uintptr_t word)
 {
@@ -338,6 +331,10 @@ static void follow(struct scan *scan, uintptr_t word)
     case PHASE_POSSIBLE:
         after = before == UNSEEN ? POSSIBLE : before;
         break;
+    case PHASE_COUNT:
+        if (before != REACHED && scan->here - block.start >= block.size)
+            state_set(scan, &block, before == UNSEEN ? ONCE : MANY);
+        return;
     case PHASE_LEAD:
         after = before == UNSEEN ? LED : before;
         break;
@@ -346,7 +343,7 @@ static void follow(struct scan *scan, uintptr_t word)
         if (before == REACHED)
             return;
         after = REACHED;
-        count_owned(scan, &block);
+        scan_own(scan, &block, scan->here, scan->leader_row);
         break;
     }
     if (after == before)
@@ -355,7 +352,7 @@ static void follow(struct scan *scan, uintptr_t word)
     scan->any_doubted |= before == GUESSED && after == POSSIBLE;
     state_set(scan, &block, after);
     if (scan->phase != PHASE_REACH || after == REACHED)
-        wait_for(scan, &block);
+        go_on(scan, &block);
 }
 
 /* Words at any address that is a multiple of the step. */
@@ -384,7 +381,9 @@ static void part_scan(struct scan *scan, struct scan_range part)
         uintptr_t word = *at & scan->untagged;
         if (likely(word - window.base >= scan->window_bytes))
             continue;
-        block_expect(scan, word);
+        if (scan->phase != PHASE_COUNT)
+            __builtin_prefetch((const void *)word);
+        state_expect(scan, word);
         scan->places[scan->words_end % SCAN_WORDS] = (uintptr_t)at;
         scan->words[scan->words_end++ % SCAN_WORDS] = word;
     }
@@ -404,9 +403,10 @@ static struct scan_range waiting_take(struct scan *scan)
     return part;
 }
 
-/* Until nothing waits any more. Words are followed in the order in which they were found, and not
- * before FLIGHT of them are on their way, as long as there are parts to find more in. */
-static void waiting_scan(struct scan *scan)
+/* Until no part waits any more, and no more words than `flying`. Words are followed in the order in
+ * which they were found, and not before FLIGHT of them are on their way, as long as there are parts
+ * to find more in. */
+static void waiting_scan(struct scan *scan, unsigned flying)
 {
     for (;;) {
         unsigned flight = scan->words_end - scan->words_start;
@@ -415,10 +415,10 @@ static void waiting_scan(struct scan *scan)
             if (part.start - window.base < scan->window_bytes)
                 scan->chains_here = part.start;
             part_scan(scan, part);
-        } else if (flight > 0) {
+        } else if (flight > flying) {
             scan->alone = flight == 1 ? scan->alone + 1 : 0;
-            if (unlikely(scan->alone >= ALONE) && scan->chains != NULL && !scan->settled &&
-                scan->chains_here != 0)
+            if (unlikely(scan->alone >= ALONE) && scan->chains != NULL &&
+                scan->settled == scan->lost && scan->chains_here != 0)
                 chains_step(scan, scan->chains_here);
             scan->here = scan->places[scan->words_start % SCAN_WORDS];
             follow(scan, scan->words[scan->words_start++ % SCAN_WORDS]);
@@ -434,8 +434,8 @@ static void waiting_scan(struct scan *scan)
 
 static void from_here(struct scan *scan, const struct found *block)
 {
-    wait_for(scan, block);
-    waiting_scan(scan);
+    go_on(scan, block);
+    waiting_scan(scan, 0);
 }
 
 static void visit_kept(void *context, const struct found *block)
@@ -460,18 +460,32 @@ static void visit_old(void *context, const struct found *block)
 
 static void visit_possible(void *context, const struct found *block)
 {
+    if (state_of(context, block) == POSSIBLE)
+        from_here(context, block);
+}
+
+static void visit_pointing(void *context, const struct found *block)
+{
     struct scan *scan = context;
-    if (state_of(scan, block) == POSSIBLE)
-        from_here(scan, block);
+    if (state_of(scan, block) == REACHED)
+        return;
+    scan->lost_blocks++;
+    wait_for(scan, block);
+    waiting_scan(scan, FLIGHT - 1);
+}
+
+static void visit_left(void *context, const struct found *block)
+{
+    if (state_of(context, block) != REACHED)
+        state_set(context, block, UNSEEN);
 }
 
 static void visit_lost(void *context, const struct found *block)
 {
-    struct scan *scan = context;
-    if (state_of(scan, block) != UNSEEN)
+    if (state_of(context, block) != UNSEEN)
         return;
-    state_set(scan, block, LEADER);
-    from_here(scan, block);
+    state_set(context, block, LEADER);
+    from_here(context, block);
 }
 
 static void sum_add(struct scan_sum *sum, size_t bytes)
@@ -522,28 +536,20 @@ static void visit_age(void *context, const struct found *block)
                         written_to(scan->rules.written, block->start, block->size));
 }
 
-/* What the scan looks at is a lost block, and points to a block of the row. */
-static void note_from(struct scan *scan, struct scan_row *row)
-{
-    struct found from;
-    if (row->from == 0 && block_at(scan->here, &from))
-        rows_note_from(scan->result, row, &from, record_of(scan, &from));
-}
-
-static void count_owned(struct scan *scan, const struct found *block)
+void scan_own(struct scan *scan, const struct found *block, uintptr_t from, struct scan_row *owner)
 {
     struct scan_row *row = row_add(scan, block);
+    struct found pointing;
     sum_add(&scan->result->indirect, block->size);
     sum_add(&row->indirect, block->size);
-    note_from(scan, row);
-    sum_add(&scan->leader_row->owned, block->size);
+    if (row->from == 0 && block_at(from, &pointing))
+        rows_note_from(scan->result, row, &pointing, record_of(scan, &pointing));
+    if (owner != NULL)
+        sum_add(&owner->owned, block->size);
 }
 
-static void visit_leader(void *context, const struct found *block)
+static void leader_own(struct scan *scan, const struct found *block)
 {
-    struct scan *scan = context;
-    if (state_of(scan, block) != LEADER)
-        return;
     state_set(scan, block, REACHED);
     sum_add(&scan->result->definite, block->size);
     scan->leader = block->start;
@@ -553,4 +559,17 @@ static void visit_leader(void *context, const struct found *block)
     scan->leader_row->definite_requested += rows_requested(record_of(scan, block), block);
     from_here(scan, block);
     scan->leader_row->cycles += scan->leader_cycle;
+}
+
+/* No lost block points to it. */
+static void visit_head(void *context, const struct found *block)
+{
+    if (state_of(context, block) == UNSEEN)
+        leader_own(context, block);
+}
+
+static void visit_leader(void *context, const struct found *block)
+{
+    if (state_of(context, block) == LEADER)
+        leader_own(context, block);
 }

@@ -93,9 +93,11 @@ struct scan {
     uintptr_t chains_here;         /* a block of the kind that they are of; 0: none yet */
     unsigned alone;                /* blocks followed one after the other while no other waited */
     bool settled;                  /* blocks that are GUESSED (states.h) are reachable */
+    bool lost;                     /* chains are of lost blocks */
     bool any_doubted;              /* some that were GUESSED became POSSIBLE: chains_settle looks */
     bool weak;                     /* roots lead to possibly lost blocks only */
     bool any_possible, any_unseen; /* what no block is, no pass over all of them looks for */
+    uint64_t lost_blocks;          /* definitely or indirectly */
     uintptr_t here;                /* the part that words were last found in */
     uintptr_t leader;              /* the lost block that is being followed, */
     struct scan_row *leader_row;
@@ -110,6 +112,9 @@ void scan_root(struct scan *scan, uintptr_t start, uintptr_t end);
 void scan_root_word(struct scan *scan, uintptr_t word);
 /* For chains.h: a part of memory to look at. */
 void scan_wait_for(struct scan *scan, uintptr_t start, uintptr_t end);
+/* For chains.h: a lost block that a word at `from` points to. Its row counts it; `owner` may be
+ * NULL. */
+void scan_own(struct scan *scan, const struct found *block, uintptr_t from, struct scan_row *owner);
 /* After the last root: the verdicts, into the result. */
 void scan_finish(struct scan *scan);
 /* Gives the memory of the scan back. */

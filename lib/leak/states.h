@@ -8,10 +8,13 @@
 #include "lib/leak/scan.h"
 
 /* While reachable blocks are looked for, some have been walked over in advance (chains.h). From
- * PHASE_LEAD on no block is POSSIBLE or GUESSED any more: all that are counted already are REACHED.
- */
-enum { UNSEEN, REACHED, POSSIBLE, LED, LEADER = POSSIBLE, GUESSED = LED };
+ * PHASE_COUNT on no block is POSSIBLE or GUESSED any more: all that are counted already are
+ * REACHED, and others have been pointed to ONCE, or by more (MANY) lost blocks. */
+enum { UNSEEN, REACHED, POSSIBLE, LED, LEADER = POSSIBLE, GUESSED = LED, ONCE = POSSIBLE, MANY };
 enum { STATE_BITS = 2, STATES_IN_WORD = 64 / STATE_BITS };
+
+/* Takes the memory of a scan; false if memory is out. `scan_end` gives it back. */
+bool states_take(struct scan *scan);
 
 INLINE uint64_t *state_word(const struct scan *scan, uintptr_t block, unsigned *shift)
 {
@@ -49,14 +52,20 @@ INLINE void state_set(const struct scan *scan, const struct found *block, unsign
         state_set_at(scan, block->start, state);
 }
 
-/* Begins the loads that are needed for a word that may be a pointer into the window. */
-INLINE void block_expect(const struct scan *scan, uintptr_t word)
+/* Begins the loads that are needed for the state of a block that a word may point to, */
+INLINE void state_expect(const struct scan *scan, uintptr_t word)
 {
     const void *p = (const void *)word;
     unsigned shift;
-    __builtin_prefetch(p);
     __builtin_prefetch(live_in(window.live[window.kinds[unit_of(p)]], p));
     __builtin_prefetch(state_word(scan, word, &shift), 1);
+}
+
+/* and for its contents. */
+INLINE void block_expect(const struct scan *scan, uintptr_t word)
+{
+    __builtin_prefetch((const void *)word);
+    state_expect(scan, word);
 }
 
 #endif

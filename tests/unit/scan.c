@@ -259,6 +259,60 @@ static void guessed_lists_have_the_verdicts_of_a_simple_search(void)
         give(node[i]);
 }
 
+/* All nodes, in the order in which a search has done with them. */
+static void nodes_order(unsigned *order)
+{
+    static unsigned path[NODES];
+    static uint8_t tried[NODES];
+    unsigned done = 0;
+    memset(tried, 0, sizeof tried);
+    memset(seen, 0, sizeof seen);
+    for (unsigned start = 0; start < NODES; start++) {
+        unsigned depth = 0;
+        if (!seen[start])
+            seen[path[depth++] = start] = true;
+        while (depth > 0) {
+            unsigned here = path[depth - 1];
+            unsigned to = tried[here] < 2 ? next[here][tried[here]] : NODES;
+            if (tried[here]++ >= 2)
+                order[done++] = path[--depth];
+            else if (to != NODES && !seen[to])
+                seen[path[depth++] = to] = true;
+        }
+    }
+}
+
+/* The same for lists that are lost, some of them closed to cycles: one block is definitely lost of
+ * each list, or cycle, that no other leads to. */
+static void lost_lists_have_the_verdicts_of_a_simple_search(void)
+{
+    static const struct scan_rules rules = {.inside = SCAN_INSIDE_KNOWN};
+    static unsigned order[NODES];
+    uintptr_t none = 0;
+    uint64_t random = 17;
+    for (unsigned i = 0; i < NODES; i++)
+        node[i] = take(32);
+    for (unsigned round = 0; round < unit_times(20); round++) {
+        unsigned definite = 0, first = 0;
+        nodes_connect(&random);
+        for (unsigned i = 0; round % 2 != 0 && i < NODES - LEAVES; i++) {
+            if (next[i][1] == i + 1)
+                continue;
+            next[i][1] = round % 4 == 1 ? first : next[i][1];
+            node[i][i % 3 + 1] = next[i][1] == NODES ? 0 : (uintptr_t)node[next[i][1]];
+            first = i + 1;
+        }
+        nodes_order(order);
+        memset(seen, 0, sizeof seen);
+        for (unsigned i = NODES; i-- > 0;)
+            definite += nodes_from(order[i]) > 0;
+        run(&rules, &none, sizeof none);
+        expect(0, 0, NODES - definite, definite);
+    }
+    for (unsigned i = 0; i < NODES; i++)
+        give(node[i]);
+}
+
 /* Blocks outside of the window, by number; all of one site. */
 enum { AGED = 8, AGED_BYTES = 64, AGED_SITE = 7 };
 static _Alignas(GRANULE) char aged[AGED][AGED_BYTES];
@@ -382,6 +436,7 @@ int main(void)
     random_graphs_have_the_verdicts_of_a_simple_search();
     long_lists_and_wide_arrays_are_followed_to_their_ends();
     guessed_lists_have_the_verdicts_of_a_simple_search();
+    lost_lists_have_the_verdicts_of_a_simple_search();
     ages_are_those_of_reachable_blocks_alone();
     cycles_are_lost_once_and_known_as_such();
     pointers_into_blocks_count_as_the_rules_say();
