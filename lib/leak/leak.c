@@ -117,10 +117,10 @@ static void scan_make_now(struct shared *shared)
     scan->in_place = copy <= 0; /* no process or no memory for a copy, or it would lack some */
     if (scan->in_place)
         shared->good = scan_opened(true) && stop_holds();
+    scan->stood_us = (os_now_ns() - before_ns) / 1000; /* they may run before this thread does */
     stop_release();
     os_thread_relax(priority);
     touched_close(&touched_before);
-    scan->stood_us = (os_now_ns() - before_ns) / 1000;
     if (copy > 0)
         failure = copy_wait(copy, shared);
     scan->took_us = (os_now_ns() - before_ns) / 1000;
