@@ -75,12 +75,16 @@ static void cpu_unlock(const struct os_signals *before)
 /* A signal that is free. SIGWINCH and SIGURG are ignored where there is no handler. If all have
  * one, as in Go's programs, the first is shared with the program: the kernel drops a signal of the
  * program's that comes while one of the same number is pending, and Go and PostgreSQL can't do
- * without a SIGURG of theirs. */
-static int signal_choose(int wish)
+ * without a SIGURG of theirs. One that is not blocked is better: programs inherit what perf and
+ * others block, SIGWINCH for example. */
+static int signal_choose(int wish, uint64_t blocked)
 {
     static const int ours[] = {SIGWINCH, ATTACH_SIGNAL, SIGPROF};
     if (wish != 0)
         return interrupt_open(wish) ? wish : 0;
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (!(blocked >> (ours[i] - 1) & 1) && interrupt_open(ours[i]))
+            return ours[i];
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         if (interrupt_open(ours[i]))
             return ours[i];
@@ -174,13 +178,14 @@ void cpu_copy(void)
     about_copy();
 }
 
-static int begin_locked(const struct cpu_wish *wish)
+/* `blocked`: signals, by the thread that calls. */
+static int begin_locked(const struct cpu_wish *wish, uint64_t blocked)
 {
     if (wish->rate != 0)
         rate_now = wish->rate < CPU_RATE_MAX ? wish->rate : CPU_RATE_MAX;
     if (!os_thread_prepare())
         return ENOSYS;
-    signal_now = signal_choose(wish->signal);
+    signal_now = signal_choose(wish->signal, blocked);
     if (signal_now == 0)
         return EBUSY;
     interrupt_share(signal_now); /* the program may want it later */
@@ -249,7 +254,7 @@ int cpu_start(enum cpu_user user, const struct cpu_wish *wish)
     if (!cpu_lock(&before))
         return EDEADLK;
     if (!load_relaxed(&cpu_running))
-        error = begin_locked(wish);
+        error = begin_locked(wish, before.mask);
     else if (wish->rate != 0 && wish->rate != rate_now)
         rate_change_locked(wish->rate);
     if (error == 0) {

@@ -64,6 +64,17 @@ run assembler && holds burn_one asm_one 80 && holds burn_two asm_two 80
 # Signals that the program has handlers for.
 run handlers && holds burn_main "main mode_handlers" 200
 
+# A signal that the program inherits as blocked (perf blocks SIGWINCH) is not the one that is used.
+what=inherited
+rm -f run.memoir*
+python3 -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})
+os.execvp(sys.argv[1], sys.argv[1:])' env MEMOIR=cpu:on,cpu.rate:1000,heap:off,capture:"$place/run.memoir" \
+    LD_PRELOAD="$MEMOIR_LIB" ./odd jump 300 >out 2>errors || fail "$what: exit code $?"
+quiet errors
+fold run.memoir
+holds burn_one "main mode_jump jump_outer" 200
+
 # Threads without a timer are counted and told of; the others are sampled.
 what=pending
 rm -f run.memoir
