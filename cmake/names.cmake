@@ -87,6 +87,7 @@ list(APPEND name_targets memoir_profiler)
 
 # libprofiler.a: the same as one object, as libmemoir.a is. It wraps neither pthread_create nor poll, which a
 # static program must get from its own libc: threads are found by the scan for them, ten times a second.
+# Of a weak symbol that nothing is left to use, ld -r makes one that is needed: weakened again.
 set(profiler_archive ${compat_dir}/libprofiler.a)
 set(profiler_object ${PROJECT_BINARY_DIR}/profiler.o)
 set(profiler_names)
@@ -97,7 +98,7 @@ add_custom_command(
     OUTPUT ${profiler_archive}
     COMMAND ${CMAKE_LINKER} -r --gc-sections ${profiler_names} -u ProfilingIsEnabledForAllThreads
         -o ${profiler_object} "$<TARGET_OBJECTS:memoir_profiler>" "${profiler_objects}"
-    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${profiler_object}
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden --weaken-symbol=__cxa_demangle ${profiler_object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${profiler_archive}
     COMMAND ${CMAKE_AR} rcsD ${profiler_archive} ${profiler_object}
     DEPENDS memoir_profiler $<TARGET_OBJECTS:memoir_profiler> ${profiler_objects}
