@@ -226,6 +226,16 @@ memoir symbols >"$place/out" 2>&1
 grep -q ' bare ' "$place/out" || fail "symbols does not say whose: $(cat "$place/out")"
 rm -f ./*
 
+# one large block is recorded in any case
+build -x c - -o ../large <<'END'
+#include <stdlib.h>
+int main(void) { return malloc(3000000) == NULL; }
+END
+expect 0 memoir run ../large 2>"$place/errors"
+said '^ +largest at peak +2\.86 MiB +100 % +main '
+if grep -q 'no block was recorded' "$place/errors"; then fail "not so: $(cat "$place/errors")"; fi
+rm -f ./*
+
 # nothing of ours: no file, no line
 expect 7 memoir run --no-summary ../target exit 7 2>"$place/errors"
 [ ! -s "$place/errors" ] || fail "--no-summary: $(cat "$place/errors")"

@@ -522,11 +522,14 @@ static void few_print(const struct view *view, const struct style *style)
     double error = 1;
     if (profile->period <= 0 || !ranking_view(view, &lists[LIST_PEAK], &peak))
         return;
-    bool none = peak.whole.spread.raw <= 0;
-    if (!none) /* of all samples together: no single site has a smaller error */
+    bool none = true;
+    for (size_t i = 0; i < peak.frames_count; i++)
+        none &= strcmp(peak.frames[i].name, PROFILE_NOT_SAMPLED) == 0;
+    bool exact = !none && peak.whole.spread.raw <= 0; /* a few large blocks, each recorded */
+    if (!none && !exact) /* of all samples together: no single site has a smaller error */
         error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
     view_free(&peak);
-    if (error > wide)
+    if (!exact && error > wide)
         fprintf(style->out, "    %s: memoir run --exact records every block\n",
                 none ? "no block was recorded, because it allocated little"
                      : "few blocks were recorded, so the numbers of sites are imprecise");
