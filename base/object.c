@@ -76,17 +76,21 @@ static RACY bool table_find(uintptr_t pc, struct object *object)
     return found && version % 2 == 0 && load_relaxed(&objects_version) == version;
 }
 
-/* Makes the header of a program that has none. */
+/* Makes the header of a program that has none. No signal meanwhile: a handler may jump out, and no
+ * thread would make it then. */
 static const void *header_make(void)
 {
     static const uint8_t being_made;
     const void *header = load_acquire(&made_header);
-    if (header == NULL && plain_tables != NULL &&
-        __atomic_compare_exchange_n(&made_header, &header, &being_made, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
-        header = cfi_header_make(plain_tables, plain_size);
-        store_release(&made_header, header == NULL ? &being_made : header);
-        return header;
+    if (header == NULL && plain_tables != NULL) {
+        uint64_t signals;
+        os_signals_set(UINT64_MAX, &signals);
+        if (__atomic_compare_exchange_n(&made_header, &header, &being_made, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE)) {
+            header = cfi_header_make(plain_tables, plain_size);
+            store_release(&made_header, header == NULL ? &being_made : header);
+        }
+        os_signals_set(signals, NULL);
     }
     return header == &being_made ? NULL : header;
 }
