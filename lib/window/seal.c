@@ -78,6 +78,8 @@ void seal_note(uint32_t first, uint32_t units, bool sealed)
     uint64_t end = (uint64_t)first + units, carry = 0;
     for (uint64_t word = first / BITS; word <= end / BITS; word++) {
         struct word *at = word_at(word);
+        if (at == NULL) /* nothing to open; nor a carry: `seal_prepare` reaches the unit behind */
+            continue;
         uint64_t bits = bits_of(word, first, end);
         uint64_t before = sealed ? __atomic_fetch_or(&at->sealed, bits, __ATOMIC_RELAXED)
                                  : __atomic_fetch_and(&at->sealed, ~bits, __ATOMIC_RELAXED);

@@ -17,7 +17,7 @@
 
 /* Room for notes about these units. False when memory is out. */
 bool seal_prepare(uint32_t first, uint32_t units);
-/* Notes that they are sealed, or no longer. */
+/* Notes that they are sealed, for which `seal_prepare` made room, or no longer. */
 void seal_note(uint32_t first, uint32_t units, bool sealed);
 /* Whether any of them is. */
 bool seal_any(uint32_t first, uint32_t units);

@@ -5,7 +5,7 @@
 
 #include "tests/unit/unit.h"
 
-enum { UNITS = 1000, FAR = 1 << 20, THREADS = 4, STEP = 5 };
+enum { UNITS = 1000, FAR = 1 << 20, THREADS = 4, STEP = 5, GIB_UNITS = 1 << 18 };
 
 static uint64_t ranges_in(const bool *sealed, unsigned units)
 {
@@ -49,6 +49,17 @@ static void ranges_are_those_of_a_model(void)
     assert(seal_ranges() == 0);
 }
 
+/* A freed run that grows by memory of which nothing was ever sealed: more than a sheet of notes. */
+static void what_was_never_sealed_can_be_opened(void)
+{
+    uint32_t first = 9 * GIB_UNITS - UNITS;
+    assert(seal_prepare(first, UNITS));
+    seal_note(first, UNITS, true);
+    assert(seal_ranges() == 1 && seal_any(first, 5 * GIB_UNITS));
+    seal_note(first, 5 * GIB_UNITS, false);
+    assert(seal_ranges() == 0 && !seal_any(first, 5 * GIB_UNITS));
+}
+
 static bool shared[UNITS];
 
 /* Every thread has each fourth group of five units. */
@@ -83,6 +94,7 @@ int main(void)
     unit_start();
     nothing_is_sealed_at_first();
     ranges_are_those_of_a_model();
+    what_was_never_sealed_can_be_opened();
     neighbours_count_once();
     return 0;
 }
