@@ -28,6 +28,7 @@ enum config_kind {
     CONFIG_CHOICE,   /* one word of a list */
     CONFIG_NUMBER,   /* decimal */
     CONFIG_PATH,     /* shorter than CONFIG_PATH_SIZE, without a comma; empty for none */
+    CONFIG_PATTERNS, /* the same, with | between them */
 };
 
 enum {
@@ -91,6 +92,7 @@ enum config_cpu_clock {
 #define CONFIG_FIELD_CHOICE(field)    unsigned field;
 #define CONFIG_FIELD_NUMBER(field)    unsigned field;
 #define CONFIG_FIELD_PATH(field)      char field[CONFIG_PATH_SIZE];
+#define CONFIG_FIELD_PATTERNS(field)  char field[CONFIG_PATH_SIZE];
 #define OPTION(key, field, kind, ...) CONFIG_FIELD_##kind(field)
 struct config {
 #include "base/config.def"

@@ -34,6 +34,7 @@ bool config_value_parse(struct config *options, const struct config_option *opti
     case CONFIG_CHOICE:
         return choice_parse(option->choices, value, length, field);
     case CONFIG_PATH:
+    case CONFIG_PATTERNS:
         if (length >= CONFIG_PATH_SIZE || memchr(value, '\0', length))
             return false;
         memset(field, 0, CONFIG_PATH_SIZE);
@@ -92,6 +93,7 @@ void config_value_print(const struct config *options, const struct config_option
         print_unsigned(print, *(const unsigned *)field);
         break;
     case CONFIG_PATH:
+    case CONFIG_PATTERNS:
         print_text(print, field);
         break;
     }
@@ -125,6 +127,10 @@ void config_value_accepted(const struct config_option *option, struct print *pri
         break;
     case CONFIG_PATH:
         print_format(print, "a path shorter than %d bytes", CONFIG_PATH_SIZE);
+        break;
+    case CONFIG_PATTERNS:
+        print_format(print, "patterns with | between them, shorter than %d bytes in all",
+                     CONFIG_PATH_SIZE);
         break;
     }
 }

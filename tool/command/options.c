@@ -143,8 +143,9 @@ static void markdown_cell(const char *text)
 static void show_json(void)
 {
     static const char *const kinds[] = {
-        [CONFIG_FLAG] = "flag",     [CONFIG_SIZE] = "size",     [CONFIG_DURATION] = "duration",
-        [CONFIG_CHOICE] = "choice", [CONFIG_NUMBER] = "number", [CONFIG_PATH] = "path",
+        [CONFIG_FLAG] = "flag",         [CONFIG_SIZE] = "size",     [CONFIG_DURATION] = "duration",
+        [CONFIG_CHOICE] = "choice",     [CONFIG_NUMBER] = "number", [CONFIG_PATH] = "path",
+        [CONFIG_PATTERNS] = "patterns",
     };
     char accepted[200];
     struct json json;

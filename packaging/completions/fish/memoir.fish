@@ -53,7 +53,7 @@ function __memoir_option
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
     printf 'recorder.end=%s\ta recorder file in /dev/shm for a program that is to write a profile at its end\n' on off
     printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
-    printf 'recorder.run=%s\tmemoir run, which sets this, makes the capture from the recorder file where none is\n' on off
+    printf 'recorder.run=%s\ta process that is not allowed to write its capture says nothing; set by memoir run\n' on off
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
     printf 'limit=\tbytes that the heap may take from the kernel; beyond them malloc returns NULL; 0: any\n'
     printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
