@@ -60,15 +60,13 @@ void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const st
     return block;
 }
 
-/* NULL: it is not one of those that are. */
+/* NULL: this block is not to be guarded, or can't be. */
 static void *take_guarded(struct owner *owner, size_t size, size_t align,
                           const struct origin *origin, bool *zero)
 {
     if (guard_debug && (guard_all || guard_fences))
         return debugging_take_fenced(owner, size, align, origin, zero);
-    void *block = guard_all      ? guarding_take(owner, size, align, origin)
-                  : guard_spaced ? guarding_take_spaced(owner, size, align, origin)
-                                 : NULL;
+    void *block = guarding_take_due(owner, size, align, origin);
     *zero = block != NULL;
     return block;
 }

@@ -159,9 +159,7 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     struct heap *heap = cold_heap(false);
     if (unlikely(guard_debug))
         return debugging_take(size, align, origin, zero);
-    void *block = guard_all      ? guarding_take(NULL, size, align, origin)
-                  : guard_spaced ? guarding_take_spaced(NULL, size, align, origin)
-                                 : NULL;
+    void *block = guarding_take_due(NULL, size, align, origin);
     if (unlikely(block != NULL)) {
         *zero = true;
         return block;

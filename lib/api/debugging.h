@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Debugged blocks (lib/guard/debug.h) as malloc and free see them. With the option debug every
- * block is one: small ones have words around them, those of a page or more, and those of size 0,
- * and those with an owner are guarded (lib/api/guarding.h), as long as there are addresses and
- * memory for that. No thread
- * has a heap then, so that every call comes to cold code.
+ * block is one: small ones have words around them; those of a page or more, those of size 0 and
+ * those with an owner are guarded (lib/api/guarding.h), as long as there are addresses and memory
+ * for that. No block comes from a thread's heap then, so that every call comes to cold code.
  */
 #ifndef API_DEBUGGING_H
 #define API_DEBUGGING_H
@@ -15,13 +14,13 @@
 
 struct caller; /* lib/watch/unwind.h */
 struct origin; /* lib/api/cold_inside.h */
+struct owner;  /* lib/alloc/owner.h */
 
 /* Between `cold_begin` and `cold_end`. *zero: it reads as zero, which it does if the caller wants
  * that; otherwise it is filled. NULL when memory is out. */
 void *debugging_take(size_t size, size_t align, const struct origin *origin, bool *zero);
-/* The same for a guarded block, which blocks with an owner always are (NULL: it has none). NULL: an
- * ordinary one must do. */
-struct owner;
+/* The same for a block that is guarded, as all with an owner are; `owner` may be NULL. Returns NULL
+ * where an ordinary block must do. */
 void *debugging_take_fenced(struct owner *owner, size_t size, size_t align,
                             const struct origin *origin, bool *zero);
 /* Memory is out: freed blocks wait no longer. False: none did. */
@@ -30,8 +29,8 @@ bool debugging_yield(const struct caller *caller);
 bool debugging_owns(const void *p);
 /* Whether a debugged block that lives begins at p. */
 bool debugging_lives(const void *p);
-/* What the program has of a live block of the allocator's, and its size there; the block itself if
- * it is not debugged. */
+/* The block that the program was given within this live block of the allocator, and its size; the
+ * block itself if it is not debugged. */
 void *debugging_inner(void *block, size_t *size);
 /* From outside. Frees a block that `debugging_owns`; `moved`: realloc goes on with another one. */
 void debugging_free(void *p, const struct caller *caller, bool moved);

@@ -30,7 +30,6 @@ static void note_growth(const struct caller *caller);
 static size_t whole_size(size_t size, unsigned *class);
 static void *begin(struct cell *cell, struct owner *owner, const struct origin *origin,
                    bool recorded, unsigned rate);
-static size_t counted_size(const struct cell *cell, unsigned *class);
 static void count(const struct cell *cell, bool begins);
 static struct cell *cell_of(const void *p, const char *call, const struct caller *caller);
 static void end(struct cell *cell, const struct caller *caller, bool fits, bool moved);
@@ -56,7 +55,7 @@ void *guarding_take(struct owner *owner, size_t size, size_t align, const struct
     if (cell == NULL)
         return NULL;
     note_growth(origin->caller);
-    return begin(cell, owner, origin, young_ring(counted_size(cell, &class)), sampler_number());
+    return begin(cell, owner, origin, young_ring(whole_size(cell->size, &class)), sampler_number());
 }
 
 static void note_growth(const struct caller *caller)
@@ -96,7 +95,7 @@ static void *begin(struct cell *cell, struct owner *owner, const struct origin *
     unsigned class;
     cell->born = guarding_event(origin->caller);
     cell->family = origin->caller->family;
-    size_t usable = counted_size(cell, &class);
+    size_t usable = whole_size(cell->size, &class);
     if (recorded) {
         cell->record.site = 0;
         track_begin(&cell->record, origin->caller, class, usable, cell->size, origin->born, rate);
@@ -112,9 +111,13 @@ static void *begin(struct cell *cell, struct owner *owner, const struct origin *
 
 bool guarding_exact(void)
 {
-    if (!guard_calls && !harden_on && (guard_sampled || guard_spaced) && !load_relaxed(&whole))
-        store_relaxed(&whole, true);
     return guard_calls || harden_on;
+}
+
+void guarding_make_whole(void)
+{
+    if (!guarding_exact() && (guard_sampled || guard_spaced) && !load_relaxed(&whole))
+        store_relaxed(&whole, true);
 }
 
 bool guarding_owns(const void *p)
@@ -136,12 +139,7 @@ struct cell_event guarding_event(const struct caller *caller)
     return event;
 }
 
-static size_t counted_size(const struct cell *cell, unsigned *class)
-{
-    return whole_size(cell->size, class);
-}
-
-/* Of an ordinary block, and its class; CLASS_COUNT: it is large. */
+/* The size of an ordinary block of `size` bytes, and its class; CLASS_COUNT: it is large. */
 static size_t whole_size(size_t size, unsigned *class)
 {
     size = size == 0 ? 1 : size;
@@ -152,7 +150,7 @@ static size_t whole_size(size_t size, unsigned *class)
 static void count(const struct cell *cell, bool begins)
 {
     unsigned class;
-    size_t usable = counted_size(cell, &class);
+    size_t usable = whole_size(cell->size, &class);
     struct heap_sums sums = {begins, !begins, begins ? usable : 0, begins ? 0 : usable};
     if (class == CLASS_COUNT) {
         cold_large_count(NULL, sums);
@@ -194,7 +192,7 @@ static void end(struct cell *cell, const struct caller *caller, bool fits, bool 
     }
     cold_heap(true);
     cold_look_at_peak();
-    size_t usable = counted_size(cell, &class);
+    size_t usable = whole_size(cell->size, &class);
     if (cell->recorded)
         track_end(&cell->record, caller, usable, cell->size, moved);
     count(cell, false);

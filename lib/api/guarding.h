@@ -3,7 +3,7 @@
  * Guarded blocks (lib/guard) as malloc and free see them: which blocks are, what is noted about
  * them, how they are counted, and what follows an error. A guarded block lies outside of the
  * window, so the hot path leaves it to cold code by a test that it makes anyway. While all blocks
- * are guarded no thread has a heap of its own, and so every call comes to cold code.
+ * are guarded none comes from a thread's heap, and so every call comes to cold code.
  */
 #ifndef API_GUARDING_H
 #define API_GUARDING_H
@@ -17,6 +17,7 @@
 
 struct caller; /* lib/watch/unwind.h */
 struct origin; /* lib/api/cold_inside.h */
+struct owner;  /* lib/alloc/owner.h */
 
 /* Before the start: one block is guarded for every `spans_every` new spans of blocks, and one in
  * `large_every` large ones; 0: none (jemalloc's san_guard_small and san_guard_large). */
@@ -25,12 +26,19 @@ void guarding_ask(uint64_t spans_every, uint64_t large_every);
  * any (mimalloc's guarded_sample_rate and its relatives). All calls take the slow path then. */
 void guarding_ask_counted(uint64_t every, size_t least, size_t most, uint64_t seed);
 /* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. `owner`
- * may be NULL (lib/alloc/owner.h). */
-struct owner;
+ * may be NULL. */
 void *guarding_take(struct owner *owner, size_t size, size_t align, const struct origin *origin);
 /* The same with `guard_spaced`, if this block is one of those that are guarded. */
 void *guarding_take_spaced(struct owner *owner, size_t size, size_t align,
                            const struct origin *origin);
+/* One of the two above, by the mode that is on; NULL if none is. */
+INLINE void *guarding_take_due(struct owner *owner, size_t size, size_t align,
+                               const struct origin *origin)
+{
+    return guard_all      ? guarding_take(owner, size, align, origin)
+           : guard_spaced ? guarding_take_spaced(owner, size, align, origin)
+                          : NULL;
+}
 /* The same for a sample of a class, picked at this rate, if it is one of those that are guarded. */
 void *guarding_take_sample(struct owner *owner, unsigned rate, unsigned class, size_t size,
                            const struct origin *origin);
@@ -40,10 +48,11 @@ INLINE bool guarding_natural(size_t align)
 {
     return align == 1 || (align <= GRANULE && !(guard_all || guard_spaced || guard_fences));
 }
-/* The program asks which size blocks have that it will get, or may do so: whether it may use no
- * more than it asks for. If not, samples that are guarded have the whole size of their class from
- * now on. */
+/* Whether blocks have no byte more than the program asks for. */
 bool guarding_exact(void);
+/* The program asks for the size that a block will have, or may do so, and then uses all of it: from
+ * now on samples that are guarded have the whole size of their class. */
+void guarding_make_whole(void);
 /* From outside: whether p is in the memory of guarded blocks. */
 bool guarding_owns(const void *p);
 /* Whether a guarded block that lives begins at p; and its owner, or NULL. */
@@ -57,7 +66,7 @@ bool guarding_each_owned(const struct owner *owner,
                          bool (*each)(void *context, void *block, size_t size), void *context);
 /* From outside. Frees a block that `guarding_owns`; `moved`: realloc goes on with another one. */
 void guarding_free(void *p, const struct caller *caller, bool moved);
-/* Calls `each` for the pages of all cells: of a block, or of none any more. */
+/* Calls `each` for the pages of all cells; `live`: of a block that lives. */
 void guarding_each_range(void (*each)(void *context, uintptr_t start, size_t bytes, bool live),
                          void *context);
 /* From outside: the size that was asked for; what is no live block is reported, for `call`. */

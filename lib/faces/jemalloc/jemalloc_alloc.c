@@ -39,7 +39,7 @@ EXPORT void *mallocx(size_t size, int flags)
     if (calls_wanted())
         return mallocx_called(size, flags);
     if (unlikely(guard_sampled))
-        guarding_exact();
+        guarding_make_whole();
     if (unlikely((unsigned)flags >> FLAG_ARENA_AT != 0)) {
         struct owner *owner = arena_owner(((unsigned)flags >> FLAG_ARENA_AT) - 1);
         void *block = NULL;
@@ -287,6 +287,7 @@ EXPORT size_t nallocx(size_t size, int flags)
     size = size == 0 ? 1 : size; /* not defined by jemalloc; in gperftools that of malloc(0) */
     if (unlikely(guarding_exact()))
         return size;
+    guarding_make_whole();
     size_t room = sizes_room(size, align_of(flags));
     return room <= BLOCK_MAX ? class_size(class_of(room)) : units_of(size) << UNIT_SHIFT;
 }
