@@ -222,6 +222,7 @@ struct recorder_head {
 };
 
 _Static_assert(sizeof(struct recorder_head) <= RECORDER_DIRECTORY, "the head has room");
+_Static_assert(sizeof(struct recorder_site) == 256, "as struct site");
 
 /*
  * Paths that the tool may write to for the process are believed only if a second file, .NAME.paths
@@ -235,7 +236,6 @@ struct recorder_paths {
     char told[RECORDER_TOLD_COUNT][RECORDER_TOLD_PATH];
 };
 static const uint8_t RECORDER_PATHS_MAGIC[8] = {0x89, 'm', 'e', 'm', 'p', 'a', 't', '\n'};
-_Static_assert(sizeof(struct recorder_site) == 256, "as struct site");
 
 /* Rows of a kind. */
 #define RECORDER_ROW_BYTES(kind)                                        \

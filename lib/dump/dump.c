@@ -364,8 +364,9 @@ static const char *words_of(const struct dump_style *style, enum dump_reason rea
 
 static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
 
-/* Reports an error, and returns it. A process of another user than that of `memoir run` can't make
- * a capture: run makes it from the recorder file, and without that file there was a message. */
+/* Reports an error, and returns it. A process that changed its user may not write to the folder of
+ * `memoir run`, which makes the capture from the recorder file then; that there is none of these,
+ * either, was a message of its own. */
 static int complain_of_capture(int error)
 {
     if ((error == EACCES || error == EPERM) && config.recorder_run)

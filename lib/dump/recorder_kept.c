@@ -38,7 +38,7 @@ static bool oldest_remove(void);
 static bool is_left(const char *path, size_t pid_at, uint64_t *since);
 static bool head_read(struct head *head, int fd);
 static void unborn_remove(const char *path, pid_t pid, int fd);
-static pid_t number(const char *text);
+static pid_t pid_parse(const char *text);
 
 void kept_name(char *path, size_t size)
 {
@@ -89,9 +89,10 @@ static bool oldest_remove(void)
             if (!is_left(print_string(&text), sizeof FOLDER + length, &since))
                 continue;
             left++;
-            if (since < first)
-                memcpy(oldest, path, sizeof oldest);
-            first = since < first ? since : first;
+            if (since > first)
+                continue;
+            memcpy(oldest, path, sizeof oldest);
+            first = since;
         }
     if (fd >= 0)
         os_close(fd);
@@ -99,7 +100,7 @@ static bool oldest_remove(void)
         paths_remove(oldest);
         os_unlink(oldest);
     }
-    return left >= KEPT_MAX && oldest[0] != '\0';
+    return left >= KEPT_MAX;
 }
 
 /* Whether it is a killed program's, of this user, and when that began. The number of the process is
@@ -118,7 +119,7 @@ static bool is_left(const char *path, size_t pid_at, uint64_t *since)
     bool begun = head_read(&head, fd);
     bool left = begun && !os_process_alive((pid_t)head.pid) && os_lock_for_process(fd);
     if (!begun)
-        unborn_remove(path, number(path + pid_at), fd);
+        unborn_remove(path, pid_parse(path + pid_at), fd);
     os_close(fd);
     if (left)
         *since = head.start_wall_ns;
@@ -159,8 +160,8 @@ static void unborn_remove(const char *path, pid_t pid, int fd)
     }
 }
 
-/* What a text begins with; 0: no number, or none of a process. */
-static pid_t number(const char *text)
+/* The number that a text begins with; 0: none, or none of a process. */
+static pid_t pid_parse(const char *text)
 {
     int64_t value = 0;
     for (; *text >= '0' && *text <= '9' && value < INT32_MAX; text++)

@@ -37,7 +37,7 @@ static uint32_t count = 1; /* numbers handed out */
 static uint32_t pages_used = 1;
 static size_t pages_open, cells_open_bytes; /* how far region and table are accessible */
 static struct list lists[LONG + 1], quarantine;
-static bool markers;                   /* where new cells are */
+static bool markers;                   /* new cells take them (`marked`) */
 static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
 static uint64_t live_blocks, live_bytes, freed_bytes, refused;
 static bool used_up; /* there was no cell for the last block that needed one, or no memory */
@@ -514,6 +514,7 @@ uint32_t cells_count(void)
 
 uint64_t cells_made(void)
 {
+    /* Each cell has one guard page, and both counts begin at 1. */
     return (uint64_t)(load_relaxed(&pages_used) - load_relaxed(&count)) * page_size;
 }
 

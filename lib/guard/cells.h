@@ -7,8 +7,8 @@
  *                <----- the run ------>
  *
  * A block ends at the guard page, but for the slack that its alignment needs; what is left in front
- * of it and the slack are filled with a pattern and checked when it is freed. By the option
- * guard.front it begins at a guard page. Freed pages are
+ * of it and the slack are filled with a pattern and checked when it is freed. With the option
+ * guard.front it begins at the first of its pages instead, behind a guard page. Freed pages are
  * inaccessible until the block has left the quarantine, and have no memory.
  *
  * A page becomes a guard by MADV_GUARD_INSTALL (Linux 6.13), which costs no mapping; where the
@@ -60,7 +60,7 @@ struct cell {
     bool marked : 1;   /* its pages take the markers of MADV_GUARD_INSTALL */
     struct cell_event born, died;
     struct record record;
-    struct owner *owner; /* the block is one of its (lib/alloc/owner.h); NULL: it has none */
+    struct owner *owner; /* of the block (lib/alloc/owner.h); NULL: it has none */
 };
 
 extern struct lock cells_lock;
@@ -111,8 +111,9 @@ bool cells_open_for_reads(uintptr_t address);
 void cells_each(void (*each)(void *context, struct cell *cell), void *context);
 /* The numbers of all cells are from 1 to below this. */
 uint32_t cells_count(void);
-/* The cell with that number; NULL for 0. The other one: if it is live, or NULL. */
+/* The cell with that number; NULL for 0. */
 struct cell *cells_at(uint32_t number);
+/* The same if it is live, else NULL; not for 0. */
 INLINE const struct cell *cells_live(uint32_t number)
 {
     const struct cell *cell = cells_at(number);

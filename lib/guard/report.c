@@ -86,9 +86,9 @@ static const char error_words[GUARD_ERRORS][16] = {
 
 bool report_make(const struct guard_report *report)
 {
-    bool first = turn_wait(&turn, WAIT_MS);
+    bool taken = turn_wait(&turn, WAIT_MS);
     __atomic_fetch_add(&counts.errors, 1, __ATOMIC_RELAXED);
-    if (!first)
+    if (!taken)
         return true;
     stacks_gather(report);
     modules_gather();
@@ -106,10 +106,12 @@ struct report_counts report_counts(void)
     return (struct report_counts){load_relaxed(&counts.errors), load_relaxed(&counts.suppressed)};
 }
 
-/* By a frame of the error's own stack, or of the allocation's. */
+/* By a frame of the error's own stack, or of the allocation's. Looking for a function's name takes
+ * much of the stack: in the handler of an access that may be an alternate one, with less room. Then
+ * files alone count. */
 static bool is_suppressed(const struct guard_report *report)
 {
-    enum { ROOM = 32 << 10 };
+    enum { ROOM = 32 << 10 }; /* `code_name_find` has a line of maps, a path and symbols there */
     bool named =
         report->error > GUARD_WILD || alternate_has((uintptr_t)__builtin_frame_address(0), ROOM);
     for (unsigned i = 0; i < 2; i++)

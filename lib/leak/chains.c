@@ -23,7 +23,7 @@ enum {
     REST = 1 << 12,          /* steps without a new chain after none was found */
 };
 
-static const uint64_t RANDOM = UINT64_C(0x9e3779b97f4a7c15); /* to begin with */
+static const uint64_t RANDOM_SEED = UINT64_C(0x9e3779b97f4a7c15); /* the same in each scan */
 
 struct chain {
     uintptr_t start;
@@ -62,7 +62,7 @@ struct chains *chains_begin(void)
     struct chains *chains = os_map(sizeof *chains);
     if (chains != NULL) {
         chains->count = 1;
-        chains->random = RANDOM;
+        chains->random = RANDOM_SEED;
     }
     return chains;
 }
@@ -132,7 +132,7 @@ void chains_lost(struct scan *scan)
     scan->lost = chains != NULL;
     if (chains == NULL)
         return;
-    if (chains->random != RANDOM) /* there were some */
+    if (chains->random != RANDOM_SEED) /* there were some: else its pages stay untouched */
         memset(chains->starts, 0, sizeof chains->starts);
     chains->count = 1;
     chains->rest = 0;
@@ -226,8 +226,8 @@ static bool may_begin(const struct scan *scan, uintptr_t start)
 }
 
 /* A block of that kind in the span with which a chain can begin, or 0. */
-static uintptr_t unseen_in(const struct scan *scan, const struct span *span, unsigned kind,
-                           uint64_t random)
+static uintptr_t start_in(const struct scan *scan, const struct span *span, unsigned kind,
+                          uint64_t random)
 {
     if (span->state != SPAN_BLOCKS || span->mark != kind || span->blocks == 0)
         return 0;
@@ -251,7 +251,7 @@ static void walker_begin(struct scan *scan, unsigned number, uintptr_t here)
     for (unsigned i = 0; start == 0 && i < SPANS_TRIED; i++) {
         uint64_t random = random_next(chains);
         uint32_t id = (uint32_t)((random >> 32) % span_count());
-        start = id == 0 ? 0 : unseen_in(scan, span_at(id), kind, random & UINT32_MAX);
+        start = id == 0 ? 0 : start_in(scan, span_at(id), kind, random & UINT32_MAX);
     }
     if (start == 0) {
         chains->rest = REST;

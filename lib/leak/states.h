@@ -10,7 +10,8 @@
 /* While reachable blocks are looked for, some have been walked over in advance (chains.h). From
  * PHASE_COUNT on no block is POSSIBLE or GUESSED any more: all that are counted already are
  * REACHED, and others have been pointed to ONCE, or by more (MANY) lost blocks. */
-enum { UNSEEN, REACHED, POSSIBLE, LED, LEADER = POSSIBLE, GUESSED = LED, ONCE = POSSIBLE, MANY };
+enum { UNSEEN, REACHED, POSSIBLE, LED };
+enum { GUESSED = LED, ONCE = POSSIBLE, MANY = LED, LEADER = POSSIBLE };
 enum { STATE_BITS = 2, STATES_IN_WORD = 64 / STATE_BITS };
 
 /* Takes the memory of a scan; false if memory is out. `scan_end` gives it back. */

@@ -46,7 +46,7 @@ static void heap_overflow(void)
     block[64] = 1;
 }
 
-static void heap_mixed(void)
+static void heap_freed_twice(void)
 {
     mi_heap_t *heap = mi_heap_new();
     block = mi_heap_malloc(heap, 64);
@@ -210,7 +210,7 @@ int main(int count, char **arguments)
         void (*run)(void);
     } cases[] = {
         {"heap_overflow", heap_overflow},
-        {"heap_mixed", heap_mixed},
+        {"heap_freed_twice", heap_freed_twice},
         {"heap_destroyed", heap_destroyed},
         {"heap_damaged", heap_damaged},
         {"heap_default", heap_default},

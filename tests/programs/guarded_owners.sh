@@ -30,9 +30,9 @@ for options in guard:full debug:on $sampled; do
     run 0 $options no_error ''
     quiet said
 done
-run 134 guard:full heap_mixed '^memoir: double free'
-run 134 $sampled heap_mixed '^memoir: double free'
-run 134 debug:on heap_mixed 'has been already deallocated'
+run 134 guard:full heap_freed_twice '^memoir: double free'
+run 134 $sampled heap_freed_twice '^memoir: double free'
+run 134 debug:on heap_freed_twice 'has been already deallocated'
 run 134 guard:full heap_damaged 'memoir: guard: '
 run 134 debug:on heap_damaged 'memoir: '
 run 0 harden:on no_error ''

@@ -31,7 +31,8 @@ struct record {
 
 /* Makes the folder. */
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error);
-/* Where --output is a link to a folder, takes the folder: `record_start` has done that. */
+/* Takes the folder itself where --output is a link to one, as `record_start` does: for a recording
+ * whose --output is given later. */
 void record_resolve(struct record *record);
 /* What the library must know, as options. */
 const char *record_options(const struct record *record, char *text, size_t size);

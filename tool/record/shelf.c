@@ -54,7 +54,7 @@ static void capture_place(const struct shelf_about *about, const struct state *s
 static void name_free(char *to, size_t size, const char *start, uint32_t pid, const char *ending);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static bool is_within(const char *path, const char *folder);
-static bool told_write(const struct state *state, const char *bytes, size_t size);
+static void told_write(const struct state *state, const char *bytes, size_t size);
 static char *file_read(const char *path, bool of_any, size_t *size);
 static bool capture_continues(const struct state *state, bool *empty);
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
@@ -397,22 +397,24 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     return ok;
 }
 
-/* What the process was told to write, with the rights of its own user: it says itself where. */
-static bool told_write(const struct state *state, const char *bytes, size_t size)
+/* What the process was told to write, with the rights of its own user: it says itself where. What
+ * can't be written is a warning. */
+static void told_write(const struct state *state, const char *bytes, size_t size)
 {
     char last[PATH_MAX];
     uid_t user = geteuid();
     gid_t group = getegid(), groups[NGROUPS_MAX];
     int count = getgroups(NGROUPS_MAX, groups);
-    if (state->owner == user)
-        return shelf_told(state->path, bytes, size, &state->about, last);
+    if (state->owner == user) {
+        shelf_told(state->path, bytes, size, &state->about, last);
+        return;
+    }
     bool changed = count >= 0 && setgroups(0, NULL) == 0;
-    bool ok = changed && setegid(state->group) == 0 && seteuid(state->owner) == 0 &&
-              shelf_told(state->path, bytes, size, &state->about, last);
+    if (changed && setegid(state->group) == 0 && seteuid(state->owner) == 0)
+        shelf_told(state->path, bytes, size, &state->about, last);
     if (seteuid(user) != 0 || setegid(group) != 0 ||
         (changed && setgroups((size_t)count, groups) != 0))
-        abort();
-    return ok;
+        abort(); /* captures must not be written with half of the rights */
 }
 
 static char *file_read(const char *path, bool of_any, size_t *size)

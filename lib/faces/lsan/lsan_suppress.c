@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Suppressions: patterns of base/wildcard.h. */
+/* Suppressions: patterns of lib/watch/wildcard.h. */
 #include <string.h>
 
 #include "base/compiler.h"

@@ -107,9 +107,8 @@ static void write_old(struct writing *it, const char *old, size_t size)
         return;
     }
     append(it, old, wrong.offset < size ? (size_t)wrong.offset : size);
-    uint64_t last_ms = recorder_last_of(old, size);
-    if (last_ms > it->sheets.head.last_ms) /* killed right after a snapshot */
-        it->sheets.head.last_ms = last_ms;
+    /* Killed right after a snapshot, it has no later sign of life in the recorder file. */
+    recorder_moment_note(&it->sheets.head.last_ms, recorder_last_of(old, size));
 }
 
 static void old_process(void *context, const struct capture_process *process)

@@ -104,24 +104,17 @@ uint64_t recorder_last_of(const char *old, size_t size)
     return last_ms;
 }
 
-/* A damaged time may be anything. */
-static void moment_note(uint64_t *last_ms, uint64_t time_ms)
-{
-    if (time_ms > *last_ms && time_ms <= INT64_MAX / 1000000)
-        *last_ms = time_ms;
-}
-
 static void point_note(void *context, const struct capture_point *point)
 {
-    moment_note(context, point->time_ms);
+    recorder_moment_note(context, point->time_ms);
 }
 
 static void snapshot_note(void *context, const struct capture_snapshot *snapshot)
 {
-    moment_note(context, snapshot->time_ms);
+    recorder_moment_note(context, snapshot->time_ms);
 }
 
 static void mark_note(void *context, const struct capture_mark *mark)
 {
-    moment_note(context, mark->time_ms);
+    recorder_moment_note(context, mark->time_ms);
 }

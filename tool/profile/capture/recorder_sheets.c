@@ -59,12 +59,17 @@ static void last_find(struct recorder_sheets *sheets)
     uint32_t count = (uint32_t)now, first = (now >> 32 & 1) != 0 ? RECORDER_POINTS : 0;
     if (count > 0 && count <= RECORDER_POINTS &&
         recorder_row(sheets, SHEET_SERIES, first + count - 1, &point) &&
-        point.time_ms > sheets->head.last_ms && point.time_ms <= INT64_MAX / 1000000 &&
         point.live_bytes <= point.allocated_bytes)
-        sheets->head.last_ms = point.time_ms;
-    uint64_t peak_ms = sheets->head.peaks[sheets->head.peak_now & 1].time_ms;
-    if (peak_ms > sheets->head.last_ms && peak_ms <= INT64_MAX / 1000000)
-        sheets->head.last_ms = peak_ms;
+        recorder_moment_note(&sheets->head.last_ms, point.time_ms);
+    recorder_moment_note(&sheets->head.last_ms,
+                         sheets->head.peaks[sheets->head.peak_now & 1].time_ms);
+}
+
+void recorder_moment_note(uint64_t *last_ms, uint64_t time_ms)
+{
+    const uint64_t max_ms = INT64_MAX / 1000000; /* in a capture it is ns */
+    if (time_ms > *last_ms && time_ms <= max_ms)
+        *last_ms = time_ms;
 }
 
 /* What a reader of the capture would refuse it for, or count with. */

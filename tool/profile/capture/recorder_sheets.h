@@ -18,6 +18,8 @@ struct recorder_sheets {
 /* False: *reason. */
 bool recorder_sheets_open(struct recorder_sheets *sheets, const char *bytes, size_t size,
                           const char **reason);
+/* `*last_ms` becomes this moment if it is later and makes sense: a damaged one may be anything. */
+void recorder_moment_note(uint64_t *last_ms, uint64_t time_ms);
 /* How many rows there may be. */
 uint32_t recorder_rows(const struct recorder_sheets *sheets, enum sheet_kind kind);
 /* Copies one. False: there is none. */
