@@ -2,7 +2,7 @@
 /*
  * helper: a worker that drops root, is taken over, and writes into its recorder file which files it
  * would like to have written, and where its capture is. Then it is killed. Without the second
- * argument it does the same as root: a control, whose files are written.
+ * argument it does the same as root.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -33,8 +33,8 @@ done
 run 134 guard:full heap_freed_twice '^memoir: double free'
 run 134 $sampled heap_freed_twice '^memoir: double free'
 run 134 debug:on heap_freed_twice 'has been already deallocated'
-run 134 guard:full heap_damaged 'memoir: guard: '
-run 134 debug:on heap_damaged 'memoir: '
+run 134 guard:full heap_damaged '^memoir: guard: overflow: .* was written to, 1 bytes behind the end of a block of 60'
+run 134 debug:on heap_damaged '^memoir: memory stomping bug: a word after object'
 run 0 harden:on no_error ''
 quiet said
 finish
