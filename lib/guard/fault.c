@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "lib/guard/cells.h"
 #include "lib/guard/report.h"
+#include "lib/guard/suppress.h"
 #include "lib/watch/watch.h"
 
 static bool installed;
@@ -92,7 +93,8 @@ static bool fault_report(uintptr_t address, void *context)
                                                                          : GUARD_OVERFLOW,
     };
     bool suppressed = false;
-    if (load_relaxed(&last_pc) != pc || load_relaxed(&last_address) != address) {
+    report.again = load_relaxed(&last_pc) == pc && load_relaxed(&last_address) == address;
+    if (!report.again || suppress_any()) {
         store_relaxed(&last_pc, pc);
         store_relaxed(&last_address, address);
         struct walk *walk = walks_take(WALKS_NOBODY, &nothing);

@@ -95,7 +95,7 @@ bool report_make(const struct guard_report *report)
     bool suppressed = suppress_any() && is_suppressed(report);
     if (suppressed)
         __atomic_fetch_add(&counts.suppressed, 1, __ATOMIC_RELAXED);
-    else
+    else if (!report->again)
         tell(report);
     turn_give(&turn);
     return !suppressed;

@@ -43,6 +43,7 @@ struct guard_report {
     struct debug_place place; /* GUARD_WRITTEN: the allocator's block */
     const struct walk *now;   /* the stack of the error; NULL: not known */
     uint32_t thread;
+    bool again; /* it was the last one, too: not said twice, but guard.suppress is asked */
 };
 
 /* Says it, one thread at a time. False: the option guard.suppress wants the program to go on. */

@@ -217,6 +217,23 @@ static int third_party(void)
     return 0;
 }
 
+__attribute__((noinline)) void third_party_uses(void)
+{
+    block[3] = 1;
+    __asm__ volatile("");
+}
+
+/* The same access to the same address, of one block after the other. */
+static int third_party_again(void)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        block = malloc(64);
+        free(block);
+        third_party_uses();
+    }
+    return 0;
+}
+
 static int reads_before(void)
 {
     block = malloc(64);
@@ -237,6 +254,7 @@ int main(int argc, char **argv)
                  {"shapes", shapes},
                  {"reads_before", reads_before},
                  {"third_party", third_party},
+                 {"third_party_again", third_party_again},
                  {"keeps", keeps},
                  {"loses", loses}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

@@ -50,6 +50,8 @@ for pattern in 'another|third_party*s$' '^third_party' '/blocks$'; do
     says 1 '^  2 errors found by guard or debug, 2 of them suppressed$'
     says 1 '^  0 guarded blocks, 0 bytes with their pages; [0-9]* bytes of addresses in quarantine$'
 done
+run 0 guard.suppress:third_party,guard.quarantine:0 third_party_again
+says 0 memoir
 run 134 guard.suppress:third_party_writes third_party
 says 1 '^memoir: double free'
 run 0 "" reads_before
