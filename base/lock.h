@@ -56,6 +56,7 @@ enum {
     LOCK_RANKS = (1 << 14) - 1, /* a bit a rank */
     LOCK_SIGNED = 1 << 14,      /* the stack pointer in the word is meaningful to
                                    lib/api/abandoned.c */
+    LOCK_CALLS = 1 << 15,       /* from inside, code that may allocate was called */
     LOCK_FRAME_AT = 16,
     LOCK_FRAME_SHIFT = 3,
 };
@@ -86,6 +87,20 @@ INLINE void lock_leave(enum lock_rank rank)
     uint64_t held = lock_held & ~((uint64_t)1 << rank);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     lock_held = (held & LOCK_RANKS) == 0 ? 0 : held;
+}
+
+/* Around a call of code that is not ours, from inside: what that allocates is served as in a signal
+ * handler. It is no proof that the call inside was left. */
+INLINE void lock_calls_begin(void)
+{
+    lock_held |= LOCK_CALLS;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+INLINE void lock_calls_end(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    lock_held &= ~(uint64_t)LOCK_CALLS;
 }
 
 void lock_take(struct lock *lock);

@@ -77,7 +77,8 @@ static bool is_abandoned(uintptr_t before, uint64_t place)
     if (now == before || frame_is_gone(before))
         return true;
     if (now < before)
-        return (place & LOCK_SIGNED) && unwind_calls_only((const struct caller *)now, before);
+        return (place & LOCK_SIGNED) && !(lock_held & LOCK_CALLS) &&
+               unwind_calls_only((const struct caller *)now, before);
     return in_no_handler() && track_own_stack(before) && track_own_stack(now) &&
            alternate_room(now) == ALTERNATE_NONE;
 }

@@ -9,7 +9,8 @@
  *
  *      - the new call's frame is where that one was;
  *      - or the contents of the interrupted call's frame were overwritten;
- *      - or the new call's frame is further down, and calls alone led to it, no signal;
+ *      - or the new call's frame is further down, and calls alone led to it, no signal, and none
+ *        of ours to a hook of the program's or to libc (`lock_calls_begin`);
  *      - or it is further up on the same stack, and no handler is running (the stack of a handler
  *        may lie within the thread's own).
  *

@@ -54,7 +54,9 @@ void code_name_demangle(struct code_name *name)
         __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) >= NAMES_MAX || lock_held != 0)
         return;
     lock_enter(LOCK_INSIDE, (uintptr_t)__builtin_frame_address(0));
+    lock_calls_begin();
     const char *plain = __cxa_demangle(name->function, NULL, NULL, &status);
+    lock_calls_end();
     size_t length = plain == NULL ? 0 : strlen(plain);
     if (length > 0 && length < sizeof name->function)
         memcpy(name->function, plain, length + 1);

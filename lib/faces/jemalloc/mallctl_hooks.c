@@ -136,7 +136,9 @@ static void walk_by_program(struct walk *walk, unsigned most)
 {
     void *frames[WALK_MAX];
     unsigned count = 0;
+    lock_calls_begin();
     load_acquire (&on_backtrace)(frames, &count, most);
+    lock_calls_end();
     count = count < most ? count : most;
     walk_forget(walk);
     walk->cut = false;
