@@ -24,6 +24,7 @@
 #include "tool/process/process.h"
 #include "tool/record/guard_report.h"
 #include "tool/record/largest.h"
+#include "tool/record/record_folder.h"
 #include "tool/record/record_name.h"
 #include "tool/record/summary.h"
 #include "tool/terminal/terminal.h"
@@ -159,7 +160,7 @@ static bool folder_try(struct record *record, const char *place)
         strchr(place, '#'))
         return false;
     snprintf(record->about.folder, sizeof record->about.folder, "%s%s", place, folder_shape);
-    if (mkdtemp(record->about.folder))
+    if (mkdtemp(record->about.folder) && folder_hold(&record->about))
         return true;
     record->about.folder[0] = '\0';
     return false;
@@ -225,6 +226,7 @@ static void record_keep(struct record *record)
     record->lock = record->about.path[0] ? shelf_save(&record->about) : -1;
     if (record->lock >= 0)
         close(record->lock);
+    folder_release(&record->about);
     record->about.folder[0] = record->about.path[0] = '\0';
 }
 
@@ -261,6 +263,21 @@ static void all_print(const struct record *record, const struct child *child,
                   alone ? child->rss_peak_bytes : 0, record->suppressions);
 }
 
+/* For `memoir recover`: the folder of the recording, or a new one if it is gone, or another user
+ * has put something else there. */
+static bool folder_take(struct record *record)
+{
+    struct error error = {0};
+    if (record->about.inside[0] || folder_hold(&record->about))
+        return true;
+    terminal_warn("%s is gone, or is not ours: captures that were in it are lost",
+                  record->about.folder);
+    if (folder_make(record, &error))
+        return true;
+    terminal_warn("%s", error.text);
+    return false;
+}
+
 bool record_finish(struct record *record, const struct child *child)
 {
     char kept[PATH_MAX];
@@ -274,9 +291,11 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     kept[0] = '\0';
     signal(SIGPIPE, SIG_IGN); /* a closed pipe must not keep the file from being written */
     signal(SIGXFSZ, SIG_IGN);
+    if (!folder_take(record))
+        return false;
     if (record->about.path[0])
         shelf_collect(&record->about);
-    if (!largest_find(&largest, record->about.folder, child->pid)) {
+    if (!largest_find(&largest, record->about.inside, child->pid)) {
         reports_print(record);
         nothing_print(record, child);
         record_drop(record);
@@ -298,6 +317,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         file_print(record, path, others);
     if (there && !path[0]) { /* nothing else has the recording */
         terminal_warn("the recording stays in %s", record->about.folder);
+        folder_release(&record->about);
         record->about.folder[0] = '\0';
     }
     bool lost = summary_lost(summary, record->suppressions);
@@ -312,7 +332,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
 static void reports_print(const struct record *record)
 {
     struct dirent *entry;
-    DIR *listing = opendir(record->about.folder);
+    DIR *listing = opendir(record->about.inside);
     while (listing && (entry = readdir(listing))) {
         char from[2 * PATH_MAX], to[2 * PATH_MAX];
         struct error error = {0};
@@ -320,7 +340,7 @@ static void reports_print(const struct record *record)
         if (strncmp(entry->d_name, guard_name, strlen(guard_name)) != 0 || !end ||
             strcmp(end, ".json") != 0)
             continue;
-        snprintf(from, sizeof from, "%s/%s", record->about.folder, entry->d_name);
+        snprintf(from, sizeof from, "%s/%s", record->about.inside, entry->d_name);
         snprintf(to, sizeof to, "%.*s/memoir-%s", folder_beside(record), record->about.folder,
                  entry->d_name);
         if (!record->silent && !guard_report_print(from, stderr, false, &error))
@@ -339,15 +359,7 @@ void record_drop(struct record *record)
     record->lock = -1;
     shelf_drop(&record->about);
     record->about.path[0] = '\0';
-    struct dirent *entry;
-    DIR *listing = record->about.folder[0] ? opendir(record->about.folder) : NULL;
-    while (listing && (entry = readdir(listing)))
-        unlinkat(dirfd(listing), entry->d_name, 0);
-    if (listing)
-        closedir(listing);
-    if (record->about.folder[0])
-        rmdir(record->about.folder);
-    record->about.folder[0] = '\0';
+    folder_remove(&record->about);
 }
 
 /* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
@@ -416,7 +428,7 @@ static void nothing_print(const struct record *record, const struct child *child
 {
     char path[2 * PATH_MAX];
     struct stat begun;
-    snprintf(path, sizeof path, "%s/%s", record->about.folder, capture_name);
+    snprintf(path, sizeof path, "%s/%s", record->about.inside, capture_name);
     if (stat(path, &begun) == 0 && begun.st_size == 0)
         terminal_warn("nothing was recorded: the file could not be written; choose another "
                       "with --output");
@@ -440,7 +452,7 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
     char part[32];
     bool found = false;
     struct dirent *entry;
-    DIR *listing = opendir(record->about.folder);
+    DIR *listing = opendir(record->about.inside);
     snprintf(part, sizeof part, "-%ld-", (long)pid);
     while (listing && !found && (entry = readdir(listing))) {
         found = strncmp(entry->d_name, dump_name, strlen(dump_name)) == 0 &&
@@ -504,7 +516,7 @@ static void file_keep(const struct record *record, const struct child *child,
     const char *program = !record->about.wanted[0] && summary_pid(summary) == child->pid
                               ? record->about.program
                               : record_name_program(summary, other, sizeof other);
-    snprintf(from, sizeof from, "%s/%s", record->about.folder, name);
+    snprintf(from, sizeof from, "%s/%s", record->about.inside, name);
     snprintf(beside, sizeof beside, "%.*s", folder_beside(record), record->about.folder);
     if (place == PLACE_FOLDER)
         record_name(program, summary, from, record->about.wanted[0] ? record->about.wanted : beside,
@@ -528,10 +540,10 @@ static size_t others_keep(const struct record *record)
     struct dirent *entry;
     bool wanted =
         record->about.wanted[0] && !record->about.format[0] && place_of(record) == PLACE_FOLDER;
-    DIR *listing = wanted ? opendir(record->about.folder) : NULL;
+    DIR *listing = wanted ? opendir(record->about.inside) : NULL;
     while (listing && (entry = readdir(listing))) {
         char from[2 * PATH_MAX], path[PATH_MAX + 2 * NAME_MAX], program[NAME_MAX / 2];
-        snprintf(from, sizeof from, "%s/%s", record->about.folder, entry->d_name);
+        snprintf(from, sizeof from, "%s/%s", record->about.inside, entry->d_name);
         struct summary *summary = entry->d_name[0] == '.' ? NULL : summary_read(from);
         if (!summary)
             continue;

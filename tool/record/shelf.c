@@ -23,10 +23,12 @@
 #include "tool/memory/memory.h"
 #include "tool/process/process.h"
 #include "tool/profile/capture/capture.h"
+#include "tool/record/record_folder.h"
 #include "tool/record/shelf_paths.h"
 #include "tool/record/shelf_told.h"
 
 enum { PLACES = 3, FILE_MAX = 1 << 30 };
+enum { SHELF_MODE = 0711, STATES_MODE = 01733 }; /* of root's */
 static const char about_name[] = "about";
 static const char kept_folder[] = "/dev/shm"; /* the library's choice, whatever ours is */
 
@@ -44,6 +46,7 @@ static const char *place(unsigned which);
 static void states_make(struct shelf_about *about);
 static int state_open(const char *path, bool of_any, struct stat *found);
 static void line_take(const char *line, const char *key, char *value, size_t size);
+static bool is_for_all(const struct shelf_about *about);
 static size_t states_read(const struct shelf_about *about, struct state **states);
 static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error);
 static bool state_read(struct state *state, const char *path, bool of_any, const char **reason);
@@ -82,7 +85,6 @@ void shelf_make(struct shelf_about *about)
  * file is removed by its owner only (the sticky bit). */
 static void states_make(struct shelf_about *about)
 {
-    enum { SHELF_MODE = 0711, STATES_MODE = 01733 };
     unsigned long long name;
     char path[PATH_MAX + 32];
     if (getentropy(&name, sizeof name) != 0)
@@ -221,9 +223,15 @@ pid_t shelf_running(const struct shelf_about *about)
     return found;
 }
 
+/* Whether other users may make recorder files, too. */
+static bool is_for_all(const struct shelf_about *about)
+{
+    return strcmp(about->states, about->path) != 0;
+}
+
 static size_t states_read(const struct shelf_about *about, struct state **states)
 {
-    bool of_any = strcmp(about->states, about->path) != 0;
+    bool of_any = is_for_all(about);
     char name[PATH_MAX + NAME_MAX + 2];
     const char *reason;
     size_t count = 0, room = 0;
@@ -265,10 +273,14 @@ static bool state_read(struct state *state, const char *path, bool of_any, const
     return ok;
 }
 
+/* Recorder files have no holes: another user's that has some would take memory here that it did
+ * not take there. */
 static char *bytes_read(int fd, size_t *size)
 {
+    enum { BLOCK_SIZE = 512 };
     struct stat found;
-    if (fstat(fd, &found) != 0 || found.st_size > FILE_MAX)
+    if (fstat(fd, &found) != 0 || found.st_size > FILE_MAX ||
+        (found.st_uid != geteuid() && found.st_blocks * BLOCK_SIZE < found.st_size))
         return NULL;
     char *bytes = malloc((size_t)found.st_size + 1);
     ssize_t got;
@@ -280,12 +292,14 @@ static char *bytes_read(int fd, size_t *size)
 }
 
 /* A killed process keeps its lock until the kernel has taken its memory back, which takes 0.1 s or
- * more for a GiB: its end is waited for. The owner's number is 0 in another namespace. */
+ * more for a GiB: its end is waited for, 10 s for all files, as a process that shares descriptors
+ * with one that ended keeps the lock, too. The owner's number is 0 in another namespace. */
 static bool is_locked(int fd)
 {
     enum { STEP_MS = 10, END_MS = 10000 };
     const struct timespec step = {0, STEP_MS * 1000000L};
-    for (unsigned waited_ms = 0;; waited_ms += STEP_MS) {
+    static unsigned waited_ms;
+    for (;; waited_ms += STEP_MS) {
         struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
         if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
             return false;
@@ -310,6 +324,8 @@ size_t shelf_collect(const struct shelf_about *about)
 {
     struct state *states;
     struct error error = {0};
+    if (is_for_all(about))
+        chmod(about->states, SHELF_MODE); /* other users no longer add or exchange files */
     size_t count = states_read(about, &states), done = 0;
     for (size_t i = 0; i < count; i++) {
         char to[PATH_MAX + 64];
@@ -343,11 +359,12 @@ static void capture_place(const struct shelf_about *about, const struct state *s
 {
     const char *capture = state->about.capture;
     bool empty = false, here = is_within(capture, about->folder) && access(capture, F_OK) == 0;
-    snprintf(to, size, "%s", capture);
-    if (here && (capture_continues(state, &empty) || empty))
+    if (here && (capture_continues(state, &empty) || empty)) {
+        snprintf(to, size, "%s%s", about->inside, strrchr(capture, '/'));
         return;
+    }
     char start[PATH_MAX + 8];
-    snprintf(start, sizeof start, "%s/run", about->folder);
+    snprintf(start, sizeof start, "%s/run", about->inside);
     name_free(to, size, start, state->about.pid, ".memoir");
 }
 
@@ -406,12 +423,12 @@ static void told_write(const struct state *state, const char *bytes, size_t size
     gid_t group = getegid(), groups[NGROUPS_MAX];
     int count = getgroups(NGROUPS_MAX, groups);
     if (state->owner == user) {
-        shelf_told(state->path, bytes, size, &state->about, last);
+        shelf_told(state->path, bytes, size, &state->about, false, last);
         return;
     }
     bool changed = count >= 0 && setgroups(0, NULL) == 0;
     if (changed && setegid(state->group) == 0 && seteuid(state->owner) == 0)
-        shelf_told(state->path, bytes, size, &state->about, last);
+        shelf_told(state->path, bytes, size, &state->about, true, last);
     if (seteuid(user) != 0 || setegid(group) != 0 ||
         (changed && setgroups((size_t)count, groups) != 0))
         abort(); /* captures must not be written with half of the rights */
@@ -493,7 +510,8 @@ static bool kept_write(const struct state *state, char to[PATH_MAX], struct erro
     if (!bytes)
         return error_set(error, ERROR_INPUT, "%s: %s", state->path, strerror(errno));
     bool due = !state->about.ended && state->about.ready;
-    bool ok = shelf_told(state->path, bytes, size, &state->about, to) && (to[0] != '\0' || !due);
+    bool ok =
+        shelf_told(state->path, bytes, size, &state->about, false, to) && (to[0] != '\0' || !due);
     free(bytes);
     if (!ok) {
         error_set(error, ERROR_INPUT, "%s: the profile of process %u can't be written", state->path,
@@ -539,7 +557,7 @@ size_t shelf_kept(char (**paths)[PATH_MAX], pid_t pid)
 
 void shelf_drop(const struct shelf_about *about)
 {
-    if (about->path[0] && strcmp(about->states, about->path) != 0)
+    if (about->path[0] && is_for_all(about))
         folder_drop(about->states);
     if (about->path[0])
         folder_drop(about->path);
@@ -548,14 +566,11 @@ void shelf_drop(const struct shelf_about *about)
 static void folder_drop(const char *path)
 {
     char about[PATH_MAX + 16];
-    struct dirent *entry;
-    DIR *listing = opendir(path);
-    while (listing && (entry = readdir(listing)))
-        unlinkat(dirfd(listing), entry->d_name, 0);
-    if (listing)
-        closedir(listing);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        folder_empty(fd);
     snprintf(about, sizeof about, "%s/%s", path, about_name);
-    if (!listing) /* opendir had no descriptor: a run that did not start has just this file */
+    if (fd < 0) /* there was no descriptor: a run that did not start has just this file */
         unlink(about);
     rmdir(path);
 }

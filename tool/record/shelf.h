@@ -27,6 +27,8 @@ struct shelf_about {
     char path[PATH_MAX];   /* of the shelf */
     char states[PATH_MAX]; /* of the recorder files: the same, or a folder in it */
     char folder[PATH_MAX]; /* of the captures */
+    char inside[PATH_MAX]; /* the same by its descriptor `held`, or "" (record_folder.h) */
+    int held;
     char wanted[PATH_MAX]; /* --output, absolute, or "" */
     char format[16];       /* --format, or "" */
     char program[NAME_MAX];

@@ -25,6 +25,7 @@ struct dump {
     unsigned which;
     const struct recorder_told *told;
     const struct recorder_about *about;
+    bool foreign;
     char path[PATH_MAX];
 };
 
@@ -41,7 +42,7 @@ static void name_cpu(struct dump *dump);
 /* ---- contents ---- */
 
 bool shelf_told(const char *recorder, const char *bytes, size_t size,
-                const struct recorder_about *about, char last[PATH_MAX])
+                const struct recorder_about *about, bool foreign, char last[PATH_MAX])
 {
     struct recorder_told told[RECORDER_TOLD_COUNT];
     bool all = true;
@@ -51,7 +52,7 @@ bool shelf_told(const char *recorder, const char *bytes, size_t size,
         return false;
     paths_check_told(recorder, told);
     for (unsigned which = 0; which < RECORDER_TOLD_COUNT; which++) {
-        struct dump dump = {bytes, size, which, &told[which], about, ""};
+        struct dump dump = {bytes, size, which, &told[which], about, foreign, ""};
         if (told[which].format == RECORDER_FORMAT_NONE ||
             told[which].format > RECORDER_FORMAT_GPERFTOOLS || told[which].path[0] != '/')
             continue;
@@ -76,7 +77,8 @@ static bool dump_write(const struct dump *dump)
     struct error error = {0};
     struct output output;
     const char *reason = NULL;
-    bool ok = output_start(&output, dump->path, &error);
+    bool ok = dump->foreign ? output_replace(&output, dump->path, &error)
+                            : output_start(&output, dump->path, &error);
     if (ok) {
         ok = contents_put(dump, output.file, &reason);
         if (!ok && reason)

@@ -31,6 +31,7 @@ static struct sigaction before[COUNT_OF(ends)], before_limit;
 static bool is_link(const char *path);
 static bool is_descriptor(const char *path);
 static bool is_standard(const char *path);
+static bool start(struct output *output, const char *path, bool open_special, struct error *error);
 static FILE *temporary_open(struct output *output, const struct stat *there);
 static bool unpack(struct output *output);
 static bool failed(struct output *output, const char *what, struct error *error);
@@ -90,16 +91,25 @@ FILE *output_open(const char *path, bool append)
 
 bool output_start(struct output *output, const char *path, struct error *error)
 {
-    struct stat there;
     memset(output, 0, sizeof *output);
     if (is_standard(path)) {
         output->file = stdout;
         return true;
     }
-    if (!output_refuse_link(path, error))
-        return false;
+    return output_refuse_link(path, error) && start(output, path, true, error);
+}
+
+bool output_replace(struct output *output, const char *path, struct error *error)
+{
+    memset(output, 0, sizeof *output);
+    return output_refuse_link(path, error) && start(output, path, false, error);
+}
+
+static bool start(struct output *output, const char *path, bool open_special, struct error *error)
+{
+    struct stat there;
     bool exists = stat(path, &there) == 0;
-    bool special = exists && (!S_ISREG(there.st_mode) || is_descriptor(path));
+    bool special = open_special && exists && (!S_ISREG(there.st_mode) || is_descriptor(path));
     output->path = strdup(path);
     if (output->path && special)
         output->file = output_open(path, false);
@@ -203,10 +213,12 @@ static bool unpack(struct output *output)
 
 void output_say(const struct output *output, const char *path)
 {
-    char size[32];
-    if (!is_standard(path) && !terminal_is_quiet())
-        fprintf(stderr, "memoir: %s, %s\n", path,
-                style_value(size, (double)output->bytes, "bytes"));
+    char size[32], clean[PATH_MAX];
+    if (is_standard(path) || terminal_is_quiet())
+        return;
+    snprintf(clean, sizeof clean, "%s", path);
+    terminal_clean(clean, strlen(clean));
+    fprintf(stderr, "memoir: %s, %s\n", clean, style_value(size, (double)output->bytes, "bytes"));
 }
 
 void output_say_file(const char *path)

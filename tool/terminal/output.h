@@ -29,6 +29,8 @@ bool output_refuse_link(const char *path, struct error *error);
 FILE *output_open(const char *path, bool append);
 
 bool output_start(struct output *output, const char *path, struct error *error);
+/* The same, but whatever is there (a pipe, a device) is not opened: a new file takes its place. */
+bool output_replace(struct output *output, const char *path, struct error *error);
 /* From here on what is written is packed, as the ending of the path says. */
 bool output_pack(struct output *output, const char *path, struct error *error);
 /* Closes it; with `whole` it gets its name, else it goes away. */

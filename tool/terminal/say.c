@@ -122,6 +122,7 @@ void terminal_warn(const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    terminal_clean(text, strlen(text)); /* names of files may be in it */
     said(TERMINAL_YELLOW, text);
 }
 
