@@ -75,6 +75,19 @@ for _ in $(seq 100); do
     [ -n "$shelf" ] && [ -n "$(find "$shelf" -name 'state*' -user 65534 2>/dev/null)" ] && break
 done
 sleep 0.5
+# a file of that user's that says it is the one of this script, which lives on
+state=$(find "$shelf" -name 'state*' -user 65534)
+little() { # NUMBER BYTES
+    number=$1
+    for _ in $(seq "$2"); do
+        printf "\\$(printf %o $((number % 256)))"
+        number=$((number / 256))
+    done
+}
+little $$ 4 >claim
+little "$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)" 8 >>claim
+chmod 644 claim
+$nobody sh -c "cp $state $state-2 && dd if=$place/claim of=$state-2 bs=1 seek=20 conv=notrunc" 2>errors || fail "$what: $(cat errors)"
 kill -9 $runs "$worker"
 wait $runs 2>/dev/null
 $nobody sh -c "cd $place/home && for folder in .memoir-*; do mv \$folder moved && ln -s $place/victim \$folder; done"

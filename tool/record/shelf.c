@@ -51,7 +51,7 @@ static size_t states_read(const struct shelf_about *about, struct state **states
 static bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error);
 static bool state_read(struct state *state, const char *path, bool of_any, const char **reason);
 static char *bytes_read(int fd, size_t *size);
-static bool state_is_alive(int fd, const struct recorder_about *about);
+static bool state_is_alive(int fd, const struct state *state);
 static void capture_place(const struct shelf_about *about, const struct state *state, char *to,
                           size_t size);
 static void name_free(char *to, size_t size, const char *start, uint32_t pid, const char *ending);
@@ -264,7 +264,7 @@ static bool state_read(struct state *state, const char *path, bool of_any, const
     bool ok = bytes && recorder_describe(bytes, size, &state->about, reason);
     if (ok)
         paths_check_capture(path, &state->about);
-    state->alive = ok && state_is_alive(fd, &state->about);
+    state->alive = ok && state_is_alive(fd, state);
     state->damage = ok && !state->alive ? recorder_damage(bytes, size) : NULL;
     if (fd >= 0)
         close(fd);
@@ -310,14 +310,20 @@ static bool is_locked(int fd)
 }
 
 /* Its writer lives: it holds a lock; or, if the program has closed all descriptors, the process
- * with its id has the same start time. */
-static bool state_is_alive(int fd, const struct recorder_about *about)
+ * with its id has the same start time, and its user if that is not ours: another user's file may
+ * name any process. */
+static bool state_is_alive(int fd, const struct state *state)
 {
+    const struct recorder_about *about = &state->about;
+    struct process_stat stat;
+    struct process process;
     if (is_locked(fd))
         return true;
-    struct process_stat stat;
-    return !about->ended && about->start_ticks != 0 && process_stat(&stat, (pid_t)about->pid) &&
-           !stat.exiting && stat.start_ticks == about->start_ticks;
+    if (about->ended || about->start_ticks == 0 || !process_stat(&stat, (pid_t)about->pid) ||
+        stat.exiting || stat.start_ticks != about->start_ticks)
+        return false;
+    return state->owner == geteuid() ||
+           (process_read(&process, (pid_t)about->pid) && process.user == state->owner);
 }
 
 size_t shelf_collect(const struct shelf_about *about)
