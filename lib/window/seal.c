@@ -20,9 +20,11 @@ struct word {
 BULK static struct word *sheets[SHEETS];
 static uint64_t edges; /* two for each range: at its first unit, and behind its last */
 
+/* Two threads that flip an edge may count it in the other order: for a moment one too few. */
 uint64_t seal_ranges(void)
 {
-    return load_relaxed(&edges) / 2;
+    int64_t now = (int64_t)load_relaxed(&edges);
+    return now < 0 ? 0 : (uint64_t)now / 2;
 }
 
 static bool sheet_prepare(uint64_t number)

@@ -89,6 +89,42 @@ static void neighbours_count_once(void)
     assert(seal_ranges() == 0);
 }
 
+/* One unit for each thread: often there is no range at all. */
+static void *toggle(void *number)
+{
+    for (unsigned i = 0; i < unit_times(200000); i++) {
+        seal_note(FAR + (uint32_t)(uintptr_t)number, 1, (i & 1) == 0);
+        assert(seal_ranges() <= UNITS);
+    }
+    seal_note(FAR + (uint32_t)(uintptr_t)number, 1, false);
+    return NULL;
+}
+
+static void there_are_never_too_many(void)
+{
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_create(&threads[i], NULL, toggle, (void *)i) == 0);
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_join(threads[i], NULL) == 0);
+    assert(seal_ranges() == 0);
+}
+
+/* A run that is opened may be larger than what was sealed, and reach where nothing ever was. */
+static void units_without_notes_are_open(void)
+{
+    enum { SHEET = 1 << 18, FIRST = 5 * SHEET - 100 };
+    assert(seal_prepare(FIRST, 50));
+    seal_note(FIRST, 50, true);
+    assert(seal_ranges() == 1 && seal_any(FIRST, 200));
+    seal_note(FIRST, 200, false);
+    assert(seal_ranges() == 0 && !seal_any(FIRST, 200));
+    assert(seal_prepare(FIRST, 50));
+    seal_note(FIRST, 50, true);
+    seal_note(FIRST - SHEET, SHEET + 200, false);
+    assert(seal_ranges() == 0 && !seal_any(FIRST, 200));
+}
+
 int main(void)
 {
     unit_start();
@@ -96,5 +132,7 @@ int main(void)
     ranges_are_those_of_a_model();
     what_was_never_sealed_can_be_opened();
     neighbours_count_once();
+    there_are_never_too_many();
+    units_without_notes_are_open();
     return 0;
 }
