@@ -10,7 +10,7 @@ enum {
     BITS = 64,
     WORDS = 4096, /* of each kind in a sheet, which is 64 KiB */
     SHEET_UNITS = WORDS * BITS,
-    SHEETS = 8 << 10, /* for the widest window (arena.c) */
+    SHEETS = (8 << 10) + 1, /* for the widest window (arena.c), and the unit behind it */
 };
 
 struct word {

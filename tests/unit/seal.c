@@ -110,21 +110,6 @@ static void there_are_never_too_many(void)
     assert(seal_ranges() == 0);
 }
 
-/* A run that is opened may be larger than what was sealed, and reach where nothing ever was. */
-static void units_without_notes_are_open(void)
-{
-    enum { SHEET = 1 << 18, FIRST = 5 * SHEET - 100 };
-    assert(seal_prepare(FIRST, 50));
-    seal_note(FIRST, 50, true);
-    assert(seal_ranges() == 1 && seal_any(FIRST, 200));
-    seal_note(FIRST, 200, false);
-    assert(seal_ranges() == 0 && !seal_any(FIRST, 200));
-    assert(seal_prepare(FIRST, 50));
-    seal_note(FIRST, 50, true);
-    seal_note(FIRST - SHEET, SHEET + 200, false);
-    assert(seal_ranges() == 0 && !seal_any(FIRST, 200));
-}
-
 int main(void)
 {
     unit_start();
@@ -133,6 +118,5 @@ int main(void)
     what_was_never_sealed_can_be_opened();
     neighbours_count_once();
     there_are_never_too_many();
-    units_without_notes_are_open();
     return 0;
 }
