@@ -235,15 +235,23 @@ void guarding_end_owned(struct owner *owner, const struct caller *caller)
         cells_each(end_owned, &ends);
 }
 
-bool guarding_lives(const void *p)
+static const struct cell *cell_live(const void *p)
 {
     const struct cell *cell = cells_near((uintptr_t)p);
-    return cell != NULL && load_acquire(&cell->state) == CELL_LIVE && cell->start == (uintptr_t)p;
+    bool lives =
+        cell != NULL && load_acquire(&cell->state) == CELL_LIVE && cell->start == (uintptr_t)p;
+    return lives ? cell : NULL;
+}
+
+bool guarding_lives(const void *p)
+{
+    return cell_live(p) != NULL;
 }
 
 struct owner *guarding_owner(const void *p)
 {
-    return guarding_lives(p) ? load_relaxed(&cells_near((uintptr_t)p)->owner) : NULL;
+    const struct cell *cell = cell_live(p);
+    return cell == NULL ? NULL : load_relaxed(&cell->owner);
 }
 
 bool guarding_each_owned(const struct owner *owner,
