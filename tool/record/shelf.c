@@ -44,7 +44,6 @@ struct state {
 
 static const char *place(unsigned which);
 static void states_make(struct shelf_about *about);
-static int state_open(const char *path, bool of_any, struct stat *found);
 static void line_take(const char *line, const char *key, char *value, size_t size);
 static bool is_for_all(const struct shelf_about *about);
 static size_t states_read(const struct shelf_about *about, struct state **states);
@@ -155,19 +154,6 @@ bool shelf_load(struct shelf_about *about, const char *path)
     return about->folder[0] == '/';
 }
 
-/* A recorder file of this user only, or, `of_any`, of any user. */
-static int state_open(const char *path, bool of_any, struct stat *found)
-{
-    int fd =
-        of_any ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : paths_open_own(path);
-    if (fd >= 0 && (fstat(fd, found) != 0 || !S_ISREG(found->st_mode))) {
-        close(fd);
-        errno = EPERM;
-        return -1;
-    }
-    return fd;
-}
-
 static void line_take(const char *line, const char *key, char *value, size_t size)
 {
     size_t length = strlen(key);
@@ -256,7 +242,7 @@ static bool state_read(struct state *state, const char *path, bool of_any, const
     struct stat found = {0};
     *reason = NULL;
     snprintf(state->path, sizeof state->path, "%s", path);
-    int fd = state_open(path, of_any, &found);
+    int fd = paths_open(path, of_any, &found);
     state->owner = found.st_uid;
     state->group = found.st_gid;
     char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
@@ -443,7 +429,7 @@ static void told_write(const struct state *state, const char *bytes, size_t size
 static char *file_read(const char *path, bool of_any, size_t *size)
 {
     struct stat found;
-    int fd = state_open(path, of_any, &found);
+    int fd = paths_open(path, of_any, &found);
     char *bytes = fd < 0 ? NULL : bytes_read(fd, size);
     if (fd >= 0)
         close(fd);

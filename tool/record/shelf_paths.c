@@ -13,17 +13,22 @@
 static bool paths_read(const char *recorder, struct recorder_paths *paths);
 static void name_make(const char *recorder, char name[PATH_MAX + 16]);
 
-int paths_open_own(const char *path)
+int paths_open(const char *path, bool of_any, struct stat *found)
 {
-    struct stat found;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 &&
-        (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid())) {
+    if (fd >= 0 && (fstat(fd, found) != 0 || !S_ISREG(found->st_mode) ||
+                    (!of_any && found->st_uid != geteuid()))) {
         close(fd);
         errno = EPERM;
         return -1;
     }
     return fd;
+}
+
+int paths_open_own(const char *path)
+{
+    struct stat found;
+    return paths_open(path, false, &found);
 }
 
 void paths_check_capture(const char *recorder, struct recorder_about *about)

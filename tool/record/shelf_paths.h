@@ -9,10 +9,14 @@
 #ifndef RECORD_SHELF_PATHS_H
 #define RECORD_SHELF_PATHS_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
+
 #include "tool/profile/capture/capture.h"
 
-/* Opens a file of this user only: another user's must not say where root writes files. Returns -1
- * and errno if it is none, or no plain file. */
+/* Opens a plain file of this user only: another user's must not say where root writes files; or,
+ * `of_any`, of any user. Returns -1 and errno if it is none. */
+int paths_open(const char *path, bool of_any, struct stat *found);
 int paths_open_own(const char *path);
 /* Empties the capture's path if it is not believed. */
 void paths_check_capture(const char *recorder, struct recorder_about *about);
