@@ -110,14 +110,18 @@ static inline bool arch_wait_interrupted(const char *frame, bool (*readable)(con
     return readable(pc - 1, 2 * sizeof *pc) && (pc[0] == entry || arch_call_interrupted(frame));
 }
 
-/* A call that is to begin again ends instead, with EINTR. */
-static inline void arch_call_end(char *frame, bool (*readable)(const void *, size_t))
+/* The number of a call that is to begin again; below 0: the handler interrupted something else. */
+static inline long arch_call_again(const char *frame, bool (*readable)(const void *, size_t))
 {
-    static const uint32_t entry = 0xd4000001; /* svc #0 */
-    const uint32_t **pc = (const uint32_t **)(frame + ARCH_SIGNAL_PC);
-    if (!readable(*pc, sizeof **pc) || **pc != entry)
-        return;
-    *pc += 1;
+    enum { X8 = ARCH_SIGNAL_X0 + 8 * 8 };
+    const char *pc = *(const char *const *)(frame + ARCH_SIGNAL_PC);
+    return readable(pc, ARCH_CALL_BYTES) && arch_is_call(pc) ? *(const long *)(frame + X8) : -1;
+}
+
+/* A call that is to begin again ends instead, with EINTR. */
+static inline void arch_call_end(char *frame)
+{
+    *(uintptr_t *)(frame + ARCH_SIGNAL_PC) += ARCH_CALL_BYTES;
     *(long *)(frame + ARCH_SIGNAL_X0) = -EINTR;
 }
 

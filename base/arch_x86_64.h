@@ -93,15 +93,20 @@ static inline bool arch_wait_interrupted(const char *frame, bool (*readable)(con
     return end == pc + LENGTH || (end == pc && *(const long *)(frame + RESULT) == -EINTR);
 }
 
-/* A call that is to begin again ends instead, with EINTR. */
-static inline void arch_call_end(char *frame, bool (*readable)(const void *, size_t))
+/* The number of a call that is to begin again; below 0: the handler interrupted something else. */
+static inline long arch_call_again(const char *frame, bool (*readable)(const void *, size_t))
 {
     enum { RESULT = 144, RCX = 152, LENGTH = 2 };
-    uintptr_t *pc = (uintptr_t *)(frame + ARCH_SIGNAL_PC);
+    uintptr_t pc = *(const uintptr_t *)(frame + ARCH_SIGNAL_PC);
     (void)readable;
-    if (*(const uintptr_t *)(frame + RCX) != *pc + LENGTH)
-        return;
-    *pc += LENGTH;
+    return *(const uintptr_t *)(frame + RCX) == pc + LENGTH ? *(const long *)(frame + RESULT) : -1;
+}
+
+/* A call that is to begin again ends instead, with EINTR. */
+static inline void arch_call_end(char *frame)
+{
+    enum { RESULT = 144, LENGTH = 2 };
+    *(uintptr_t *)(frame + ARCH_SIGNAL_PC) += LENGTH;
     *(long *)(frame + RESULT) = -EINTR;
 }
 

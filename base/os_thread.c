@@ -304,6 +304,13 @@ static bool handler_get(int signal, struct action *action)
     return arch_syscall(SYS_rt_sigaction, signal, 0, (long)action, sizeof action->mask, 0, 0) == 0;
 }
 
+bool os_handler_ends_calls(int signal)
+{
+    struct action action = {0};
+    return handler_get(signal, &action) && (uintptr_t)action.handler > (uintptr_t)SIG_IGN &&
+           !(action.flags & SA_RESTART);
+}
+
 bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *))
 {
     struct action action = {0};

@@ -66,5 +66,7 @@ bool os_handler_replace(int signal, void (*handler)(int, siginfo_t *, void *),
                         struct sigaction *before);
 /* The handler that the signal has now; NULL: none, or there is no such signal. */
 const void *os_handler(int signal);
+/* Whether it has one after which system calls that can be restarted are not. */
+bool os_handler_ends_calls(int signal);
 
 #endif

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include "base/arch.h"
@@ -125,6 +126,43 @@ void interrupt_forked(void)
     store_relaxed(&version, (version + 1) & ~1u);
 }
 
+/* Whether the kernel makes a call again that may wait without end. Code that is just about to make
+ * one for the second time looks the same. */
+static bool waits_again(const char *frame)
+{
+    switch (arch_call_again(frame, os_readable)) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+    case SYS_futex:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+    case SYS_fcntl:
+    case SYS_ioctl:
+    case SYS_openat:
+    case SYS_mq_timedsend:
+    case SYS_mq_timedreceive:
+    case SYS_getrandom:
+    case SYS_sendfile:
+    case SYS_splice:
+#ifdef SYS_open
+    case SYS_open:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* To the program's handler, as the kernel would have called it. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
@@ -133,8 +171,9 @@ static void pass_on(int signal, siginfo_t *info, void *context)
         return;
     if (action.sa_flags & (int)SA_RESETHAND)
         interrupt_exchange(signal, &plain, NULL);
-    if (!(action.sa_flags & SA_RESTART))
-        arch_call_end((char *)context - ARCH_SIGNAL_CONTEXT, os_readable);
+    char *frame = (char *)context - ARCH_SIGNAL_CONTEXT;
+    if (!(action.sa_flags & SA_RESTART) && waits_again(frame))
+        arch_call_end(frame);
     interrupt_call(&action, signal, info, context);
 }
 
@@ -250,8 +289,26 @@ void interrupt_wait_end(struct interrupt_wait *wait)
         os_signals_set(wait->mask, NULL);
 }
 
+/* The kernel makes the call that our signal interrupted again. A signal of the program's that waits
+ * for our handler's end, and whose own handler is to end the call, would come too late for that. */
+static FOREIGN void end_for_others(char *frame, const ucontext_t *context)
+{
+    uint64_t mask;
+    memcpy(&mask, &context->uc_sigmask, sizeof mask);
+    if (likely(!waits_again(frame)))
+        return;
+    for (uint64_t left = os_signals_pending() & ~mask; left != 0; left &= left - 1) {
+        int other = __builtin_ctzll(left) + 1;
+        if (os_handler_ends_calls(other) && !is_open(other)) {
+            arch_call_end(frame);
+            return;
+        }
+    }
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
+    char *frame = (char *)context - ARCH_SIGNAL_CONTEXT;
     enum interrupt kind = INTERRUPTS;
     if ((info->si_code == SI_TIMER && is_marked(info)) ||
         (info->si_code == POLL_IN && signal == load_relaxed(&event_signal)))
@@ -264,7 +321,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pass_on(signal, info, context);
         return;
     }
-    wait_cut((char *)context - ARCH_SIGNAL_CONTEXT, context);
+    wait_cut(frame, context);
     if (kind != INTERRUPTS)
         pass(kind, info, context);
+    end_for_others(frame, context);
 }

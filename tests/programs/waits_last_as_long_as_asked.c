@@ -2,7 +2,8 @@
 /*
  * helper: built by waits_last_as_long_as_asked.sh. Waits while our signal comes again and again:
  * each lasts as long as it was asked to, and says so. Then the same while a signal of the program's
- * own comes, too: it ends the wait at once, with EINTR, as it would without us.
+ * own comes, too: it ends the wait at once, with EINTR, as it would without us. At last a read that
+ * both interrupt at the same moment.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -202,6 +204,59 @@ static void try_one(size_t at, int own, int ms)
     }
 }
 
+static char state_of(pid_t pid)
+{
+    char path[64], state = '?';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL || fscanf(file, "%*d %*s %c", &state) != 1)
+        _exit(1);
+    fclose(file);
+    return state;
+}
+
+static void state_await(pid_t pid, char wanted)
+{
+    while (state_of(pid) != wanted)
+        usleep(1000);
+}
+
+/* The child stops the program in its read, so that both signals are there when it goes on. */
+static void try_both(int own, int flags)
+{
+    struct sigaction action = {.sa_handler = on_own, .sa_flags = flags};
+    pid_t parent = getpid(), child;
+    char byte;
+    sigaction(own, &action, NULL);
+    handled = 0;
+    child = fork();
+    if (child == 0) {
+        siginfo_t info = {.si_signo = SIGURG, .si_code = SI_QUEUE};
+        info.si_value.sival_int = CONTROL_VALUE;
+        usleep(50000);
+        state_await(parent, 'S');
+        kill(parent, SIGSTOP);
+        state_await(parent, 'T');
+        syscall(SYS_rt_sigqueueinfo, parent, SIGURG, &info);
+        kill(parent, own);
+        kill(parent, SIGCONT);
+        usleep(flags & SA_RESTART ? 300000 : 3000000);
+        write(empty[1], "", 1);
+        _exit(0);
+    }
+    errno = 0;
+    long got = read(empty[0], &byte, 1);
+    int error = errno;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    bool right = flags & SA_RESTART ? got == 1 : got < 0 && error == EINTR;
+    if (!right || handled != 1) {
+        printf("read, own signal %d, flags %x: %ld, errno %d, handled %d\n", own, (unsigned)flags,
+               got, error, (int)handled);
+        wrong++;
+    }
+}
+
 int main(void)
 {
     struct sigaction action = {.sa_handler = on_own, .sa_flags = SA_RESTART};
@@ -219,6 +274,12 @@ int main(void)
         /* the kernel delivers one before ours, the other after it */
         try_one(i, SIGUSR1, LONG_MS);
         try_one(i, SIGRTMIN + 1, LONG_MS);
+    }
+    for (int flags = 0;; flags = SA_RESTART) {
+        try_both(SIGUSR1, flags);
+        try_both(SIGRTMIN + 1, flags);
+        if (flags != 0)
+            break;
     }
     return wrong != 0;
 }
