@@ -484,6 +484,12 @@ const uint8_t *cells_damage(const struct cell *cell)
     return behind != NULL ? behind : margin_damage(first, block);
 }
 
+bool cells_touched(const struct cell *cell, uintptr_t address)
+{
+    uint32_t page = (uint32_t)((address - region) / page_size);
+    return page + 1 >= cell->page && page <= cell->page + cell->run;
+}
+
 bool cells_open(struct cell *cell, uintptr_t address)
 {
     void *at = (void *)(address & ~(uintptr_t)(page_size - 1));

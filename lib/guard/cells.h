@@ -101,7 +101,9 @@ const struct cell *cells_before(const struct cell *cell);
 const struct cell *cells_after(const struct cell *cell);
 /* The first byte around the block that is not as it was filled; NULL if all are. */
 const uint8_t *cells_damage(const struct cell *cell);
-/* Makes the page at an address accessible for good, so that the program may go on. */
+/* Whether an address is in the block's pages or in the guard pages beside them. */
+bool cells_touched(const struct cell *cell, uintptr_t address);
+/* Makes the page at such an address accessible for good, so that the program may go on. */
 bool cells_open(struct cell *cell, uintptr_t address);
 
 /* The same for reads: the page reads as zero. */

@@ -93,6 +93,7 @@ static bool fault_report(uintptr_t address, void *context)
                                                                          : GUARD_OVERFLOW,
     };
     bool suppressed = false;
+    report.ends = cell == NULL || !cells_touched(cell, address);
     report.again = load_relaxed(&last_pc) == pc && load_relaxed(&last_address) == address;
     if (!report.again || suppress_any()) {
         store_relaxed(&last_pc, pc);
@@ -107,7 +108,7 @@ static bool fault_report(uintptr_t address, void *context)
     }
     if (config.guard_action == CONFIG_GUARD_ABORT && !suppressed)
         os_abort();
-    return (suppressed || config.guard_action == CONFIG_GUARD_IGNORE) && cell != NULL &&
+    return (suppressed || config.guard_action == CONFIG_GUARD_IGNORE) && !report.ends &&
            cells_open(cell, address);
 }
 

@@ -92,7 +92,7 @@ bool report_make(const struct guard_report *report)
         return true;
     stacks_gather(report);
     modules_gather();
-    bool suppressed = suppress_any() && is_suppressed(report);
+    bool suppressed = !report->ends && suppress_any() && is_suppressed(report);
     if (suppressed)
         __atomic_fetch_add(&counts.suppressed, 1, __ATOMIC_RELAXED);
     else if (!report->again)

@@ -44,6 +44,7 @@ struct guard_report {
     const struct walk *now;   /* the stack of the error; NULL: not known */
     uint32_t thread;
     bool again; /* it was the last one, too: not said twice, but guard.suppress is asked */
+    bool ends;  /* the program can't go on: guard.suppress is not asked */
 };
 
 /* Says it, one thread at a time. False: the option guard.suppress wants the program to go on. */

@@ -234,6 +234,15 @@ static int third_party_again(void)
     return 0;
 }
 
+/* Where no block is and nothing can be opened. */
+__attribute__((noinline)) int third_party_strays(void)
+{
+    block = malloc(64);
+    for (size_t far = 1 << 20; far < (size_t)1 << 34; far *= 2)
+        block[far] = 1;
+    return 0;
+}
+
 static int reads_before(void)
 {
     block = malloc(64);
@@ -255,6 +264,7 @@ int main(int argc, char **argv)
                  {"reads_before", reads_before},
                  {"third_party", third_party},
                  {"third_party_again", third_party_again},
+                 {"third_party_strays", third_party_strays},
                  {"keeps", keeps},
                  {"loses", loses}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

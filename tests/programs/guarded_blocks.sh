@@ -12,7 +12,7 @@ ulimit -c 0
 # run CODE OPTIONS CASE: runs a case with every block guarded; what it said is in `said`
 run() {
     code=$1
-    MEMOIR=guard:full,$2 LD_PRELOAD=$MEMOIR_LIB ./blocks "$3" >out 2>said
+    MEMOIR=guard:full,$2 LD_PRELOAD=$MEMOIR_LIB timeout 60 ./blocks "$3" >out 2>said
     got=$?
     [ "$got" -eq "$code" ] || {
         fail "$3 with $2: exit status $got, wanted $code"
@@ -52,6 +52,10 @@ for pattern in 'another|third_party*s$' '^third_party' '/blocks$'; do
 done
 run 0 guard.suppress:third_party,guard.quarantine:0 third_party_again
 says 0 memoir
+for option in guard.suppress:third_party guard.action:ignore; do
+    run 139 $option third_party_strays
+    says 1 '^memoir: guard: overflow: write at .*, 1048512 bytes behind'
+done
 run 134 guard.suppress:third_party_writes third_party
 says 1 '^memoir: double free'
 run 0 "" reads_before
