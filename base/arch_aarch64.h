@@ -79,6 +79,8 @@ static inline size_t arch_signal_vectors(const void *context, const void **start
     }
     return 0;
 }
+/* The kernel's function in the vdso that reads a clock. */
+#define ARCH_VDSO_CLOCK "__kernel_clock_gettime"
 enum { ARCH_CALL_BYTES = 4 };
 /* Whether this is the instruction that enters the kernel. */
 static inline bool arch_is_call(const void *code)

@@ -58,6 +58,8 @@ static inline size_t arch_signal_vectors(const void *context, const void **start
     *start = area + FIRST;
     return (about[0] == EXTENDED && about[4] > LEGACY ? about[4] : LEGACY) - FIRST;
 }
+/* The kernel's function in the vdso that reads a clock. */
+#define ARCH_VDSO_CLOCK "__vdso_clock_gettime"
 enum { ARCH_CALL_BYTES = 2 };
 /* Whether this is the instruction that enters the kernel. */
 static inline bool arch_is_call(const void *code)

@@ -166,27 +166,6 @@ void os_wake(uint32_t *word, int count)
     call3(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count);
 }
 
-uint64_t os_now_ms(void)
-{
-    struct timespec now = {0, 0};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-uint64_t os_now_ns(void)
-{
-    struct timespec now = {0, 0};
-    clock_gettime(confined(CONFINE_CLOCK) ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-uint64_t os_wall_ns(void)
-{
-    struct timespec now = {0, 0};
-    clock_gettime(confined(CONFINE_CLOCK) ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t os_random(void)
 {
     enum { NONBLOCK = 1 };

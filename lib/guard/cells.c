@@ -486,16 +486,15 @@ const uint8_t *cells_damage(const struct cell *cell)
 
 bool cells_touched(const struct cell *cell, uintptr_t address)
 {
-    uint32_t page = (uint32_t)((address - region) / page_size);
-    return page + 1 >= cell->page && page <= cell->page + cell->run;
+    return address - page_at(cell->page - 1) < (cell->run + 2) * page_size;
 }
 
 bool cells_open(struct cell *cell, uintptr_t address)
 {
     void *at = (void *)(address & ~(uintptr_t)(page_size - 1));
     cell->opened = true;
-    bool open = cell->marked && os_guard(at, page_size, false);
-    return (open && !cell->sealed) || os_access(at, page_size, true);
+    return (cell->marked && os_guard(at, page_size, false) && !cell->sealed) ||
+           os_access(at, page_size, true);
 }
 
 bool cells_open_for_reads(uintptr_t address)

@@ -33,6 +33,38 @@ for order in "$place/libuser.so:$MEMOIR_LIB" "$MEMOIR_LIB:$place/libuser.so"; do
     said=$(LD_PRELOAD=$order timeout 60 "$place/program" 2>&1)
     [ "$said" = works ] || fail "preloaded as $order: $said"
 done
+# One that stands in for functions of libc's, allocates before it knows theirs, and can't bear a call meanwhile.
+cat >"$place/stand_in.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#define STAND_IN(result, name, parameters, arguments)                                               \
+    result name parameters                                                                         \
+    {                                                                                              \
+        static int busy;                                                                           \
+        static result(*real) parameters;                                                           \
+        if (busy++)                                                                                \
+            abort();                                                                               \
+        void *volatile block = malloc(100000);                                                     \
+        free(block);                                                                               \
+        if (real == NULL)                                                                          \
+            *(void **)&real = dlsym(RTLD_NEXT, #name);                                             \
+        busy = 0;                                                                                  \
+        return real arguments;                                                                     \
+    }
+STAND_IN(int, clock_gettime, (clockid_t clock, struct timespec *now), (clock, now))
+STAND_IN(char *, getenv, (const char *name), (name))
+STAND_IN(int, getrusage, (int who, struct rusage *usage), (who, usage))
+END
+build -shared -fPIC "$place/stand_in.c" -o "$place/libstand_in.so"
+for order in "$place/libstand_in.so:$MEMOIR_LIB" "$MEMOIR_LIB:$place/libstand_in.so"; do
+    for options in heap:on heap.rate:1 harden:on debug:on guard:full cpu:on; do
+        said=$(MEMOIR=$options,capture:$place/c.memoir LD_PRELOAD=$order timeout 60 "$place/program" 2>&1)
+        [ "$said" = works ] || fail "preloaded as $order, $options: $said"
+    done
+done
 if command -v fakeroot >/dev/null 2>&1; then
     said=$(LD_PRELOAD=$MEMOIR_LIB timeout 60 fakeroot sh -c 'touch "$1" && chown 12:34 "$1" && stat -c %u:%g "$1"' \
         sh "$place/file" 2>&1)
