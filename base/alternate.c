@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 
-enum { HANDLERS = 4, SIGNALS = 64 };
+enum { HANDLERS = 4, SIGNALS = 64, OWNER_BITS = 10, TID_BITS = 22 };
 enum { FRAME_SIZE = 51 /* AT_MINSIGSTKSZ */, FRAME_OLD = 2048, OURS = 4096 /* a dump's */ };
 
 /* In the kernel's layout. */
@@ -23,12 +23,19 @@ struct action {
 };
 
 static const void *handlers[HANDLERS];
-static bool small;
+static bool unfit; /* a stack that we can't use has been seen */
+/* Which thread has the stack at an address: the address, then the thread. Of two addresses with one
+ * place the older one is forgotten. */
+static BULK uint64_t owners[1 << OWNER_BITS];
 static __thread struct {
     uintptr_t low;
     size_t size;
 } here PACKED_LOCAL;
+
 static bool is_ours(const void *handler);
+static void leave_all(void);
+static uint64_t *owner_at(uintptr_t low);
+static uint64_t owner_make(uintptr_t low);
 
 int alternate_flag(const void *handler)
 {
@@ -37,18 +44,42 @@ int alternate_flag(const void *handler)
         __atomic_compare_exchange_n(&handlers[i], &none, handler, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED);
     }
-    return load_relaxed(&small) ? 0 : SA_ONSTACK;
+    return load_relaxed(&unfit) ? 0 : SA_ONSTACK;
 }
 
 void alternate_look(uintptr_t low, size_t size)
 {
+    uint64_t mine = owner_make(here.low);
+    if (here.size != 0)
+        __atomic_compare_exchange_n(owner_at(here.low), &mine, 0, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
     here.low = low;
     here.size = size;
     if (size == 0)
         return;
     size_t frame = getauxval(FRAME_SIZE);
-    if (size >= (frame == 0 ? FRAME_OLD : frame) + OURS ||
-        __atomic_exchange_n(&small, true, __ATOMIC_RELAXED))
+    mine = owner_make(low);
+    uint64_t last = __atomic_exchange_n(owner_at(low), mine, __ATOMIC_RELAXED);
+    bool shared = last >> TID_BITS == mine >> TID_BITS &&
+                  os_thread_of_alive(os_pid(), (pid_t)(last & ((1u << TID_BITS) - 1)));
+    if (shared || size < (frame == 0 ? FRAME_OLD : frame) + OURS)
+        leave_all();
+}
+
+static uint64_t *owner_at(uintptr_t low)
+{
+    return &owners[(uint64_t)low * UINT64_C(0x9e3779b97f4a7c15) >> (64 - OWNER_BITS)];
+}
+
+static uint64_t owner_make(uintptr_t low)
+{
+    return (uint64_t)low >> 6 << TID_BITS | (uint32_t)os_tid();
+}
+
+/* From now on no handler of ours uses such stacks. */
+static void leave_all(void)
+{
+    if (__atomic_exchange_n(&unfit, true, __ATOMIC_RELAXED))
         return;
     for (int number = 1; number <= SIGNALS; number++) {
         struct action action = {0};

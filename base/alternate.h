@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alternate signal stacks that are too small for our handlers. Our handlers run on the alternate
- * stack, for the sake of programs with coroutines. But the constant that old programs use for its
- * size (MINSIGSTKSZ, 2048) is less than the registers of a newer CPU take, and then the kernel ends
- * the program. From the first such stack on, our handlers run on the ordinary one.
+ * Alternate signal stacks that our handlers can't use. They run on the alternate stack, for the
+ * sake of programs with coroutines. But the constant that old programs use for its size
+ * (MINSIGSTKSZ, 2048) is less than the registers of a newer CPU take, and then the kernel ends the
+ * program. And a program may give one stack to all of its threads, if only fatal signals are to use
+ * it (varnishd does): handlers of ours in two threads would write over each other. From the first
+ * such stack on, our handlers run on the ordinary one.
  */
 #ifndef BASE_ALTERNATE_H
 #define BASE_ALTERNATE_H
@@ -14,7 +16,7 @@
 
 /* SA_ONSTACK or 0, for a handler of ours that is about to be installed; it is remembered. */
 int alternate_flag(const void *handler);
-/* The calling thread now has this alternate stack; size 0: none. */
+/* The calling thread, which blocks all signals, now has this alternate stack; size 0: none. */
 void alternate_look(uintptr_t low, size_t size);
 /* Whether `bytes` are free below `sp`, if it is on the thread's alternate stack. Takes a system
  * call in static programs only, where sigaltstack is not wrapped. */

@@ -444,14 +444,14 @@ static void check_question(struct doctor *doctor, const struct request *request)
                "part that is there is correct",
                profile->torn ? "it ends early" : "it is complete");
     if (profile->samples.count == 0)
-        doctor_say(doctor, MARK_BAD, "run longer, or with a smaller rate: memoir run --exact",
+        doctor_say(doctor, MARK_BAD,
+                   profile_is_idle(profile) ? PROFILE_IDLE : "run longer, or: memoir run --exact",
                    "it has no samples");
     check_samples(doctor, request);
     check_depth(doctor, profile);
     if (profile->lost > 0 || profile->refused > 0)
         doctor_say(doctor, MARK_BAD, "memoir run --set heap.memory=256M, or a larger rate",
-                   "%lu stacks and %lu blocks were not recorded: the recorder's memory "
-                   "was full",
+                   "%lu stacks and %lu blocks were not recorded: the recorder was full",
                    profile->refused, profile->lost);
     if (profile->samples.count > 0)
         check_names(doctor, request);

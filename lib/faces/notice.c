@@ -47,9 +47,15 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 /* `what` asks for a profile of a heap that is not ours. */
 static void say_not_ours(const char *what)
 {
-    say("%s: nothing to profile, for the malloc of this process is that of %s; preload memoir "
-        "before it (memoir run does), or build the program without it",
-        what, foreign_malloc_file());
+    const char *file = foreign_malloc_file();
+    if (strcmp(file, program_invocation_short_name) == 0)
+        say("%s: nothing to profile, for %s has a malloc of its own inside, which can't be "
+            "replaced; build it without that",
+            what, file);
+    else
+        say("%s: nothing to profile, for the malloc of this process is that of %s; preload memoir "
+            "before it (memoir run does), or build the program without it",
+            what, file);
 }
 
 /* Whether jemalloc's profile is on, but no option would ever write it. */

@@ -184,17 +184,18 @@ EXPORT int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict
     return -1;
 }
 
-/* libc's function only makes the system call. */
+/* libc's function only makes the system call. No signal comes before the stack was looked at. */
 EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
 {
+    uint64_t mask;
+    os_signals_set(~(uint64_t)0, &mask);
     long result = arch_syscall(SYS_sigaltstack, (long)stack, (long)before, 0, 0, 0, 0);
-    if (result < 0) {
-        errno = (int)-result;
-        return -1;
-    }
-    if (stack != NULL)
+    if (result == 0 && stack != NULL)
         alternate_look((uintptr_t)stack->ss_sp, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size);
-    return 0;
+    os_signals_set(mask, NULL);
+    if (result < 0)
+        errno = (int)-result;
+    return result < 0 ? -1 : 0;
 }
 
 /* Once, in our constructor: in a handler or in a thread of ours the loader can't be asked. */

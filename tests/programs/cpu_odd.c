@@ -98,6 +98,28 @@ static int mode_alternate(void)
     return handled > 0 ? 0 : 3;
 }
 
+/* One alternate stack for all threads: only a fatal signal would use it. */
+static void *run_shared(void *stack)
+{
+    if (sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = 64 << 10}, NULL) != 0)
+        _exit(2);
+    burn_thread(wanted_ns);
+    return NULL;
+}
+
+static int mode_shared(void)
+{
+    enum { THREADS = 8 };
+    static char stack[64 << 10];
+    pthread_t ids[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&ids[i], NULL, run_shared, stack) != 0)
+            return 3;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(ids[i], NULL);
+    return 0;
+}
+
 static int mode_daemon(void)
 {
     burn_main(wanted_ns / 10);
@@ -339,10 +361,10 @@ static int mode_handlers(void)
 static const struct {
     const char *name;
     int (*run)(void);
-} modes[] = {{"pending", mode_pending}, {"tiny", mode_tiny},        {"alternate", mode_alternate},
-             {"daemon", mode_daemon},   {"clone", mode_clone},      {"spawn", mode_spawn},
-             {"jump", mode_jump},       {"context", mode_context},  {"assembler", mode_assembler},
-             {"blocked", mode_blocked}, {"handlers", mode_handlers}};
+} modes[] = {{"pending", mode_pending}, {"tiny", mode_tiny},         {"alternate", mode_alternate},
+             {"daemon", mode_daemon},   {"clone", mode_clone},       {"spawn", mode_spawn},
+             {"jump", mode_jump},       {"context", mode_context},   {"assembler", mode_assembler},
+             {"blocked", mode_blocked}, {"handlers", mode_handlers}, {"shared", mode_shared}};
 
 int main(int count, char **arguments)
 {

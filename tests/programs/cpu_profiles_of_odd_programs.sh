@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # not-emulated run-serial
-# CPU profiles of programs that profilers find hard: fewer timers than threads, tiny stacks, alternate stacks,
-# daemons, threads without libc, children that share memory, jumps, coroutines, stacks switched by assembler,
+# CPU profiles of programs that profilers find hard: fewer timers than threads, tiny stacks, alternate stacks
+# that are small or shared, daemons, threads without libc, children that share memory, jumps, coroutines, stacks switched by assembler,
 # blocked signals, Go. They run as without a profile, and each stack is right or cut, never wrong.
 . "$(dirname "$0")/common.sh"
 need python3
@@ -52,6 +52,7 @@ holds() { # FUNCTION ONLY LEAST
     python3 judge.py "$@" 2>message || fail "$what: $(cat message)"
 }
 
+run shared && holds burn_thread run_shared 2000
 run tiny && holds burn_thread run_thread 2000
 run alternate && holds burn_main "main mode_alternate" 60 && holds burn_one \
     "main mode_alternate __GI_raise __pthread_kill_implementation __restore_rt on_user" 0

@@ -157,7 +157,7 @@ build program.c other.c -Wl,--no-as-needed "$MEMOIR_LIB" -Wl,-rpath,"$(dirname "
 for call in HeapProfilerStart prof.dump memoir_dump; do
     ./behind "$call" 2>err || fail "linked behind another malloc: $call"
     ours 1 "linked behind another malloc: $call"
-    grep -q 'that of behind; preload' err || fail "whose malloc it is: $(cat err)"
+    grep -q 'for behind has a malloc of its own inside' err || fail "whose malloc it is: $(cat err)"
 done
 HEAPPROFILE=hp ./behind 2>err
 ours 1 "HEAPPROFILE behind another malloc"

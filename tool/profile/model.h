@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/file/format.h"
 #include "tool/memory/memory.h"
 
@@ -388,6 +389,13 @@ const struct profile_label *profile_label_of(const struct profile *profile, uint
 
 /* All stacks are there: gives back what was only of use to find them again. More may follow. */
 void profile_settle(struct profile *profile);
+
+/* The program is known to have allocated nothing; and why that may be. */
+#define PROFILE_IDLE "it calls no malloc, or has one of its own inside, which memoir can't replace"
+INLINE bool profile_is_idle(const struct profile *profile)
+{
+    return profile->exact_allocs == 0;
+}
 
 /* Whether samples with these labels are those of PROFILE_NOT_SAMPLED. */
 bool profile_not_sampled(const struct profile *profile, uint32_t label_set);

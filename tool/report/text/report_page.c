@@ -516,6 +516,10 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
 /* Numbers of a few samples are hardly any: what gives better ones. */
 static void few_print(const struct view *view, const struct style *style)
 {
+    if (profile_is_idle(view->profile) && profile_type_named(view->profile, TYPE_PEAK_SPACE) >= 0) {
+        fputs("    nothing was allocated: " PROFILE_IDLE "\n", style->out);
+        return;
+    }
     static const double wide = 0.3;
     const struct profile *profile = view->profile;
     struct view peak = {0};
