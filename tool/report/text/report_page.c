@@ -474,7 +474,8 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     bool first = true;
     struct growing growing;
     growing_make(&growing, view);
-    totals_print(view, style);
+    if (view->profile->kind != PROFILE_CPU)
+        totals_print(view, style);
     resident_print(view->profile, style, resident_bytes);
     clock_print(view->profile, style);
     locks_print(view->profile, style);
