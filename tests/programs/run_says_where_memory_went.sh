@@ -236,6 +236,21 @@ said '^ +largest at peak +2\.86 MiB +100 % +main '
 if grep -q 'no block was recorded' "$place/errors"; then fail "not so: $(cat "$place/errors")"; fi
 rm -f ./*
 
+# none is, and none could be: no rate is named
+for options in --cpu '--cpu --set heap=off' '--set heap=off'; do
+    # shellcheck disable=SC2086
+    expect 0 memoir run $options true 2>"$place/errors"
+    said 'recorded no blocks$'
+    rm -f ./*
+done
+build "$root/tests/programs/own_allocator.c" -o ../own
+expect 0 memoir run ../own 2>"$place/errors"
+said '^memoir: capture: nothing to profile, for own has a malloc of its own inside'
+said '^ +nothing was allocated: it calls no malloc, or has one of its own inside'
+memoir doctor own-*.memoir >"$place/errors"
+said 'it calls no malloc, or has one of its own inside'
+rm -f ./*
+
 # nothing of ours: no file, no line
 expect 7 memoir run --no-summary ../target exit 7 2>"$place/errors"
 [ ! -s "$place/errors" ] || fail "--no-summary: $(cat "$place/errors")"
