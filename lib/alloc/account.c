@@ -103,6 +103,12 @@ RACY static struct bin bin_read(const struct heap *heap, unsigned mark)
     }
 }
 
+/* Blocks from the centre, less blocks to it. */
+RACY static uint64_t taken_read(const struct heap *heap, unsigned mark)
+{
+    return (uint64_t)heap_stock(heap, mark)->taken;
+}
+
 INLINE void each_bin(adder *add, void *sum)
 {
     for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
@@ -180,6 +186,28 @@ void account_classes(struct account_sum classes[ACCOUNT_ROWS])
     count_all(add_to_class, blocks, &classes[ACCOUNT_LARGE]);
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
         classes[class] = sum_of(&blocks[class], class);
+}
+
+/* Live blocks of the bins: what they took from the centres, less what lies in them. Spares were not
+ * taken. */
+void account_past_heaps_locked(struct account_sum classes[ACCOUNT_ROWS])
+{
+    struct blocks *blocks = (struct blocks *)classes;
+    memset(classes, 0, ACCOUNT_ROWS * sizeof *classes);
+    each_list(add_to_class, blocks);
+    each_owner(add_to_class, blocks);
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        for (unsigned mark = 1; mark < MARK_COUNT; mark++)
+            if (heap_stock(heap, mark) != NULL)
+                blocks[mark_class(mark)].cached += taken_read(heap, mark) + spare_count(heap, mark);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        uint64_t mallocs = blocks[class].mallocs + heap_retired_mallocs(class);
+        int64_t frees = (int64_t)(mallocs + blocks[class].cached - blocks[class].out);
+        uint64_t freed = frees > 0 ? (uint64_t)frees : 0;
+        size_t size = class_size(class);
+        classes[class] = (struct account_sum){mallocs, freed, mallocs * size, freed * size};
+    }
+    sums_add(&classes[ACCOUNT_LARGE], &heap_retired_large);
 }
 
 static void sum_add(struct account_sum *to, const struct account_sum *more)

@@ -40,46 +40,6 @@ INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark)
     return (struct recorder_count){mallocs, mallocs + cached - (uint64_t)stock->taken};
 }
 
-/* What was counted up to now is in row 0 already, unless the heap is new. */
-static void begin(struct heap *heap, struct counted *counted, bool anew)
-{
-    uint32_t number = __atomic_add_fetch(&rows, 1, __ATOMIC_RELAXED);
-    counted->row = mirror_on() ? mirror_row_make(SHEET_HEAPS, number) : NULL;
-    counted->before = (struct recorder_heap){0};
-    for (unsigned mark = 1; mark < MARK_COUNT && !anew; mark++) {
-        struct recorder_count now = bin_of(heap, mark);
-        counted->before.marks[mark] = (struct recorder_count){0 - now.allocs, 0 - now.frees};
-    }
-    if (!anew) {
-        counted->before.large =
-            (struct recorder_count){0 - heap->large.allocs, 0 - heap->large.frees};
-        counted->before.large_bytes =
-            (struct recorder_count){0 - heap->large.alloc_bytes, 0 - heap->large.free_bytes};
-    }
-    store_release(&counted->file, load_relaxed(&files));
-}
-
-static NOINLINE struct counted *counted_make(struct heap *heap)
-{
-    struct counted *counted = heap->counted;
-    if (counted == NULL && (counted = meta_take(sizeof *counted)) == NULL)
-        return NULL;
-    heap->counted = counted;
-    begin(heap, counted, true);
-    return counted;
-}
-
-/* What is kept with the heap; NULL where there is no file, or no memory for a row. */
-INLINE struct counted *counted_of(struct heap *heap)
-{
-    struct counted *counted = heap->counted;
-    if (unlikely(!mirror_on()))
-        return NULL;
-    if (unlikely(counted == NULL || counted->file != load_relaxed(&files)))
-        counted = counted_make(heap);
-    return likely(counted != NULL && counted->row != NULL) ? counted : NULL;
-}
-
 INLINE void count_copy(const struct counted *counted, unsigned mark, struct recorder_count now)
 {
     struct recorder_count before = counted->before.marks[mark];
@@ -109,6 +69,51 @@ static void large_copy(const struct heap *heap, const struct counted *counted)
     store_relaxed(&row->large_bytes.frees, before->large_bytes.frees + now->free_bytes);
     store_relaxed(&row->large_bytes.allocs, before->large_bytes.allocs + now->alloc_bytes);
     store_release(&row->large.allocs, before->large.allocs + now->allocs);
+}
+
+/* A row for the heap, with all that it has counted. Under `heap_lock`, in any thread: the heap's own
+ * may count on meanwhile, and writes the row again at its next slow call. */
+static void begin(struct heap *heap, struct counted *counted)
+{
+    uint32_t number = ++rows;
+    counted->row = mirror_on() ? mirror_row_make(SHEET_HEAPS, number) : NULL;
+    counted->before = (struct recorder_heap){0};
+    if (counted->row != NULL) {
+        bins_copy(heap, counted);
+        large_copy(heap, counted);
+    }
+    store_release(&counted->file, load_relaxed(&files));
+}
+
+static struct counted *counted_make_locked(struct heap *heap)
+{
+    struct counted *counted = heap->counted;
+    if (counted == NULL && (counted = meta_take(sizeof *counted)) == NULL)
+        return NULL;
+    store_release(&heap->counted, (void *)counted);
+    if (counted->file != load_relaxed(&files))
+        begin(heap, counted);
+    return counted;
+}
+
+/* A file that is shown already, but to which `counts_copy` has not come yet, has no rows. */
+static NOINLINE struct counted *counted_make(struct heap *heap)
+{
+    lock_take(&heap_lock);
+    struct counted *counted = mirror_head()->mark_count == 0 ? NULL : counted_make_locked(heap);
+    lock_give(&heap_lock);
+    return counted;
+}
+
+/* What is kept with the heap; NULL where there is no file, or no memory for a row. */
+INLINE struct counted *counted_of(struct heap *heap)
+{
+    struct counted *counted = heap->counted;
+    if (unlikely(!mirror_on()))
+        return NULL;
+    if (unlikely(counted == NULL || load_acquire(&counted->file) != load_relaxed(&files)))
+        counted = counted_make(heap);
+    return likely(counted != NULL && counted->row != NULL) ? counted : NULL;
 }
 
 void counts_bin_slow(struct heap *heap, unsigned mark)
@@ -293,27 +298,24 @@ void counts_adopt(struct heap *heap)
         less(row->large_bytes, (struct recorder_count){large->alloc_bytes, large->free_bytes});
 }
 
-/* Everything up to now is in row 0; what heaps count from now on, in theirs. */
+/* Heaps count from their beginning, each in its own row: nothing that they count while this runs is
+ * missing, or is in two rows. */
 void counts_copy(void)
 {
     static BULK struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
     struct recorder_heap *row = mirror_row_make(SHEET_HEAPS, 0);
     struct recorder_head *head = mirror_head();
+    lock_take(&heap_lock); /* no heap ends between the two, and is missing in both */
     head->class_count = CLASS_COUNT;
     head->mark_count = MARK_COUNT;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++)
         head->mark_sizes[mark] =
             mark == MARK_LARGE || mark == MARK_WATCHED ? 0 : (uint32_t)class_size(mark_class(mark));
-    store_relaxed(&rows, 0);
+    rows = 0;
     store_relaxed(&files, files + 1);
-    account_classes(classes);
-    lock_take(&heap_lock);
-    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
-        if (heap->counted == NULL)
-            heap->counted = meta_take(sizeof(struct counted));
-        if (heap->counted != NULL)
-            begin(heap, heap->counted, false);
-    }
+    account_past_heaps_locked(classes);
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        counted_make_locked(heap);
     lock_give(&heap_lock);
     for (unsigned class = 1; row != NULL && class < CLASS_COUNT; class ++)
         shared_add(&row->marks[class], classes[class].allocs, classes[class].frees);

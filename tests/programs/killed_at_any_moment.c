@@ -6,6 +6,7 @@
  *
  *     killed_at_any_moment TRUTH THREADS HOW [NS]
  *
+ * HOW "forked": a child does all that, from its first moment on; its number is printed.
  * With NS each call is followed by a wait of NS nanoseconds, each block is freed at once, and
  * sizes come in turn, so that no bin is ever empty and the clocks of all run in step: what is
  * hardest to count.
@@ -16,11 +17,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,7 +100,7 @@ static void end(void)
         _exit(0);
     else if (strcmp(how, "exit_group") == 0)
         syscall(SYS_exit_group, 0);
-    else if (strcmp(how, "never") != 0)
+    else if (strcmp(how, "never") != 0 && strcmp(how, "forked") != 0)
         end_anywhere();
 }
 
@@ -137,6 +140,14 @@ int main(int count, char **words)
         return 2;
     truth = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     signal(SIGSEGV, on_fault);
+    if (strcmp(how, "forked") == 0) {
+        pid_t child = fork();
+        if (child != 0) {
+            dprintf(1, "%d\n", (int)child);
+            waitpid(child, NULL, 0);
+            return 0;
+        }
+    }
     /* Thread 0 of the truth ends the program: it is not the first one. */
     for (intptr_t i = 0; i + 1 < threads; i++) {
         pthread_t thread;

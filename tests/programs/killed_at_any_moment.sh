@@ -4,7 +4,8 @@
 #
 # Whatever ends a program, and at whatever moment, its recorder file has what was recorded: kill -9
 # after a random time, SIGSEGV with a handler of its own, which may allocate, abort, also inside of
-# malloc, a fault inside free, _exit and exit_group from a thread; static programs, too; and a copy of the file of a running program opens. The totals differ
+# malloc, a fault inside free, _exit and exit_group from a thread; static programs and forked children with
+# threads, too; and a copy of the file of a running program opens. The totals differ
 # from what the program itself has counted by no more than docs/FORMATS.md says. A damaged file
 # opens, too, and `memoir recover` does not remove it.
 #
@@ -88,7 +89,7 @@ binary=victim
 run() {
     rm -f truth "$file"*
     LD_PRELOAD=$MEMOIR_LIB MEMOIR="recorder:$file,heap.rate:$1" ./$binary truth "$2" "$3" ${4:+"$4"} \
-        2>message &
+        2>message >child &
     victim=$!
 }
 
@@ -122,6 +123,20 @@ for rate in ${RATES:-0 512K}; do
             fail "$how: the end is not mentioned"
     done
     binary=victim
+    for i in $(seq 20); do # the file of a child is made while its threads allocate
+        threads=$((i % 3 * 4 + 4))
+        run "$rate" $threads forked
+        for _ in $(seq 500); do
+            child=$(cat child)
+            [ -z "$child" ] || [ ! -e "$file-$child" ] || break
+            sleep 0.01
+        done
+        sleep 0.05
+        kill -9 "$child"
+        wait "$victim" 2>/dev/null
+        mv "$file-$child" "$file"
+        judge "$rate" $threads "a child"
+    done
     run "$rate" 2 never
     while [ ! -s truth ]; do sleep 0.01; done
     for i in 1 2 3 4 5; do
