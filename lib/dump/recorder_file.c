@@ -116,9 +116,8 @@ static void let_go(void)
     fd = -1;
 }
 
-static void head_fill(void)
+static void head_fill(struct recorder_head *head)
 {
-    struct recorder_head *head = mirror_head();
     head->version = RECORDER_VERSION;
     head->machine = ARCH_MACHINE;
     head->sheet_bytes = RECORDER_SHEET;
@@ -139,21 +138,24 @@ static int log_write(void *context, const void *bytes, size_t length)
     return mirror_log(bytes, length) ? 0 : ENOSPC;
 }
 
+/* What may fail comes before other threads see the file. */
 static int fill(void)
 {
-    mirror_show();
-    head_fill();
-    paths_write(name, mirror_head());
-    counts_copy();
+    head_fill(mirror_opened());
     sink_to_function(&sink, log_write, NULL, buffer, sizeof buffer);
     capture_log_begin(&records, &sink);
     int error = capture_log_maps(&records);
+    if (error != 0)
+        return error;
+    paths_write(name, mirror_opened());
+    mirror_show();
+    counts_copy();
     track_copy();
     cpu_copy();
     waits_copy();
     heap_interrupt(NULL); /* clocks that were set before may run for long */
     __atomic_fetch_or(&mirror_head()->state, RECORDER_READY, __ATOMIC_RELEASE);
-    return error;
+    return 0;
 }
 
 static int begin(void)

@@ -60,7 +60,7 @@ void *mirror_row_make(enum sheet_kind kind, uint32_t number);
 /* The same in a signal handler: waits for no other thread, and finds no memory then. */
 void *mirror_row_try(enum sheet_kind kind, uint32_t number);
 /* Appends to the log. False if there is no room for all of it: then nothing is. One caller at a
- * time. */
+ * time, after `mirror_open`. */
 bool mirror_log(const void *bytes, size_t length);
 
 /*
@@ -77,9 +77,12 @@ bool mirror_code_has(uintptr_t pc);
 /* Takes an empty file that is `most` bytes long at most and makes it the process's: 0 or an errno
  * value. `quiet`: nothing is said when it is full. The descriptor stays the caller's. */
 int mirror_open(int fd, uint64_t most, bool quiet);
-/* Every event is counted there from now on. */
+/* The head of that file. */
+struct recorder_head *mirror_opened(void);
+/* Every event is counted there from now on, by all threads. */
 void mirror_show(void);
-/* In a forked child, or when there is an error after `mirror_open`: there is no file any more. */
+/* There is no file any more: in a forked child, or when there is an error between `mirror_open` and
+ * `mirror_show`; later other threads use it. */
 void mirror_forget(void);
 /* What a call left that a signal handler jumped out of. */
 void mirror_abandoned(void);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # timeout=600
-# The recorder file where little is allowed: a full /dev/shm and one of 64 MB, a limit on the size of
-# files, a read-only folder, chroot, workers that drop root (nginx's, too) or are killed at once, vfork,
+# The recorder file where little is allowed: a full /dev/shm and one of 64 MB, also for children with
+# threads, a limit on the size of files, a read-only folder, chroot, workers that drop root (nginx's, too) or are killed at once, vfork,
 # Go with cgo and its ends, libraries that were unloaded. The program does what it would do without us; what fits is recorded; what does
 # not is one message.
 . "$(dirname "$0")/common.sh"
@@ -14,6 +14,7 @@ chmod 755 "$place/libmemoir.so"
 library=$place/libmemoir.so
 cat >"$place/odd.c" <<'END'
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,13 @@ __attribute__((noinline)) void many(int depth, size_t size)
 static void end(void)
 {
     raise(SIGKILL);
+}
+static volatile int over;
+static void *churn(void *unused)
+{
+    for (unsigned i = 0; !over; i++)
+        free(keep_some(16 + i * 37 % 3000));
+    return unused;
 }
 int main(int count, char **words)
 {
@@ -103,6 +111,23 @@ int main(int count, char **words)
             ;
         keep_some(500000);
         end();
+    case 'f': /* children whose threads allocate while their file is made */
+        for (int i = 0, status; i < atoi(words[2]); i++) {
+            if (fork() == 0) {
+                pthread_t threads[8];
+                for (int k = 0; k < 8; k++)
+                    pthread_create(&threads[k], NULL, churn, NULL);
+                usleep(60000);
+                over = 1;
+                for (int k = 0; k < 8; k++)
+                    pthread_join(threads[k], NULL);
+                _exit(0);
+            }
+            if (wait(&status) < 0 || status != 0)
+                return 4;
+        }
+        puts("done");
+        return 0;
     case 'r': /* a rise, and sleep; a fall, and sleep */
         last = malloc(100 << 20);
         usleep(50000);
@@ -307,6 +332,18 @@ END
         [ $code -eq 0 ] && [ "$(cat out)" = done ] || fail "$what: $code: $(cat out errors top)"
         [ "$(grep -c '^memoir: ' errors)" -eq 1 ] && grep -q 'make space\|make room' errors ||
             fail "$what: said $(cat errors)"
+    done
+    for size in 328k 384k 584k; do
+        what="children with threads, /dev/shm of $size"
+        cat >children.sh <<'END'
+mount -t tmpfs -o size=$1 none /dev/shm || exit 77
+MEMOIR=recorder:/dev/shm/state LD_PRELOAD=$2 ./odd f 40 >out 2>errors
+END
+        unshare -m sh children.sh $size "$library"
+        code=$?
+        [ $code -eq 77 ] && continue
+        [ $code -eq 0 ] && [ "$(cat out)" = done ] || fail "$what: $code: $(cat out; sort errors | uniq -c)"
+        [ "$(grep -c '^memoir: ' errors)" -le 41 ] || fail "$what: said $(cat errors)"
     done
 fi
 
