@@ -31,8 +31,10 @@ void paths_write(const char *recorder, const struct recorder_head *head)
     /* The first one is made in place: what a kill leaves of it goes with the recorder file. */
     int fd = create(name);
     bool first = fd >= 0;
-    if (!first)
+    if (!first) {
+        os_unlink(temporary);
         fd = create(temporary);
+    }
     if (fd < 0)
         return;
     bool whole = all_write(fd);
@@ -48,8 +50,10 @@ static int create(const char *path)
 
 void paths_remove(const char *recorder)
 {
-    if (names_make(recorder))
-        os_unlink(name);
+    if (!names_make(recorder))
+        return;
+    os_unlink(name);
+    os_unlink(temporary);
 }
 
 static bool names_make(const char *recorder)
@@ -64,8 +68,7 @@ static bool names_make(const char *recorder)
     print_string(&text);
     bool whole = !text.cut;
     print_start(&text, temporary, sizeof temporary);
-    print_format(&text, "%s.", name);
-    print_hex(&text, os_random());
+    print_format(&text, "%s.new", name);
     print_string(&text);
     return whole && !text.cut;
 }

@@ -169,6 +169,7 @@ cat >plain.sh <<'END'
 mount -t tmpfs -o size=32m none /dev/shm || exit 77
 . ./functions.sh
 left() { find /dev/shm -name 'memoir-*' | wc -l; }
+hidden() { find /dev/shm -name '.memoir-*' | wc -l; }
 for how in end kill; do
     mkdir -p plain/$how
     cd plain/$how || exit 2
@@ -221,6 +222,18 @@ HEAPPROFILE=./unborn LD_PRELOAD=$MEMOIR_LIB ../told 0 end 2>errors
 [ ! -e $own-$ended ] && [ ! -e $own-$ended-2 ] && [ -e $own-$$ ] && [ -e $own-$ended-other ] ||
     fail "unborn: $(ls /dev/shm)"
 rm -f $own-*
+# Killed between two lists of paths: nothing stays when it is recovered, or when a later program sweeps.
+if strace -f -o /dev/null true 2>/dev/null; then
+    for i in 1 2 3 4 5 6 7 8 9; do
+        HEAPPROFILE=./two$i CPUPROFILE=./two$i.prof strace -o trace -e inject=rename,renameat,renameat2:signal=KILL \
+            env LD_PRELOAD="$MEMOIR_LIB" ../told 0 end >out 2>&1
+        grep -q 'rename.*\.paths' trace || fail "two lists: $(tail -n 3 trace)"
+    done
+    [ "$(left)" -eq 8 ] && [ "$(hidden)" -eq 16 ] || fail "two lists: $(ls -A /dev/shm)"
+    "$MEMOIR_TOOL" recover 2>errors || fail "two lists: $(cat errors)"
+    [ "$(hidden)" -eq 0 ] || fail "two lists: left $(ls -A /dev/shm)"
+    rm -f $own-*
+fi
 # A folder that is gone: a line, and the file stays for another try.
 mkdir gone
 HEAPPROFILE=$PWD/gone/hp LD_PRELOAD=$MEMOIR_LIB ../told 0 kill 2>errors

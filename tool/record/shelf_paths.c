@@ -12,6 +12,7 @@
 
 static bool paths_read(const char *recorder, struct recorder_paths *paths);
 static void name_make(const char *recorder, char name[PATH_MAX + 16]);
+static void own_unlink(const char *name);
 
 int paths_open(const char *path, bool of_any, struct stat *found)
 {
@@ -78,8 +79,15 @@ void paths_unlink(const char *recorder)
 
 void paths_drop(const char *recorder)
 {
-    char name[PATH_MAX + 16];
+    char name[PATH_MAX + 16], temporary[PATH_MAX + 32];
     name_make(recorder, name);
+    snprintf(temporary, sizeof temporary, "%s.new", name);
+    own_unlink(name);
+    own_unlink(temporary);
+}
+
+static void own_unlink(const char *name)
+{
     int fd = paths_open_own(name);
     if (fd < 0)
         return;

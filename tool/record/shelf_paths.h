@@ -24,7 +24,7 @@ void paths_check_capture(const char *recorder, struct recorder_about *about);
 void paths_check_told(const char *recorder, struct recorder_told told[RECORDER_TOLD_COUNT]);
 /* Removes a recorder file and its .paths. */
 void paths_unlink(const char *recorder);
-/* Removes the .paths alone. */
+/* Removes the .paths alone, and what a kill left of a new one. */
 void paths_drop(const char *recorder);
 
 #endif
