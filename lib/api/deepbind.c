@@ -47,7 +47,7 @@ static void look(void)
     if (alloc_forked() && cold_begin(NULL))
         cold_end();
     if (!young_left_threads())
-        unloaded_look();
+        unloaded_look(stacks_count());
 }
 
 EXPORT int dlclose(void *handle)

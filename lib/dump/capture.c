@@ -91,8 +91,8 @@ static void write_gone(struct capture *capture)
         capture_put(capture, gone->end - gone->start);
         capture_put(capture, MAP_GONE);
         capture_put(capture, gone->offset);
-        capture_put(capture, 0); /* device, */
-        capture_put(capture, 0); /* inode */
+        capture_put(capture, 0); /* device */
+        capture_put(capture, load_relaxed(&gone->nodes));
         capture_put_text(capture, gone->path);
         capture_put_bytes(capture, gone->id, gone->id_length);
     }

@@ -40,9 +40,9 @@ struct look {
 };
 
 static int object_visit(struct dl_phdr_info *info, size_t size, void *context);
-static void gone_add(const struct unloaded *object);
+static void gone_add(const struct unloaded *object, uint32_t nodes);
 
-void unloaded_look(void)
+void unloaded_look(uint32_t nodes)
 {
     static uint8_t busy;
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQ_REL) != 0)
@@ -52,7 +52,7 @@ void unloaded_look(void)
     dl_iterate_phdr(object_visit, &now);
     for (unsigned i = now.same ? 0 : loaded_count; i-- > 0;)
         if (!seen[i]) {
-            gone_add(&loaded[i].object);
+            gone_add(&loaded[i].object, nodes);
             loaded[i] = loaded[--loaded_count];
             seen[i] = seen[loaded_count];
         }
@@ -160,14 +160,24 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-static void gone_add(const struct unloaded *object)
+/* An object that comes and goes alone at its place has one row, whose `nodes` grow. One that
+ * alternates with others has a row for each time, as long as there are few. */
+static void gone_add(const struct unloaded *object, uint32_t nodes)
 {
-    unsigned count = gone_count;
+    enum { REPEATED_MAX = UNLOADED_MAX / 4 };
+    unsigned count = gone_count, at = count, most = UNLOADED_MAX;
+    while (at > 0 && (gone[at - 1].end <= object->start || object->end <= gone[at - 1].start))
+        at--;
+    if (at > 0 && is_same(&gone[at - 1], object)) {
+        store_relaxed(&gone[at - 1].nodes, nodes);
+        return;
+    }
     for (unsigned i = 0; i < count; i++)
         if (is_same(&gone[i], object))
-            return;
-    if (count == UNLOADED_MAX)
+            most = REPEATED_MAX;
+    if (count >= most)
         return;
     gone[count] = *object;
+    gone[count].nodes = nodes;
     store_release(&gone_count, count + 1);
 }

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Two libraries that were loaded one after the other at the same address: which of them an address
-# means is not known, so that names there are marked as guesses, in captures with one list of
-# mappings and with several. A library that is loaded again is the same one, and its names are sure;
+# Libraries that were loaded one after the other at the same address: each has its own names, also in a
+# program that was killed. Where two have the same return address it is not known which of them is
+# meant, so that names there are marked as guesses, in captures with one list of mappings and with
+# several. A library that is loaded again is the same one, and its names are sure;
 # so is the name of one that another address is left for, and that of one that was unloaded since.
 . "$(dirname "$0")/common.sh"
 
@@ -16,8 +17,13 @@ C
 for name in first_library other_library; do
     build -fPIC -shared "-DNAME=$name" library.c -o "$name.so" -Wl,--build-id
 done
+for number in 1 2 3 4; do # their code lies elsewhere in each
+    echo "__asm__(\".text; .skip $((number * 48)), 0x90\");" | cat - library.c >"$number.c"
+    build -fPIC -shared "-DNAME=library_$number" "$number.c" -o "library_$number.so" -Wl,--build-id
+done
 cat >program.c <<'C'
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +42,8 @@ static void *use(const char *name, size_t size)
 int main(int count, char **words)
 {
     for (int i = 1; i < count && strcmp(words[i], "none") != 0; i++) {
+        if (strcmp(words[i], "kill") == 0)
+            raise(SIGKILL);
         void *handle = use(words[i], 100000 * (size_t)i);
         if (i + 1 < count)
             dlclose(handle);
@@ -77,7 +85,7 @@ judge() { # NAME WANTED
 }
 run both first_library other_library
 judge both guess
-grep -q '~other_library' both.txt || fail "no mark in text: $(cat both.txt)"
+grep -q '~\(first\|other\)_library' both.txt || fail "no mark in text: $(cat both.txt)"
 run again first_library first_library
 judge again sure
 run one first_library
@@ -88,4 +96,21 @@ run neither first_library other_library none
 judge neither guess
 run three first_library other_library first_library
 judge three guess
+each() { # NAME FILE: libraries in turn, the first of them once more
+    "$MEMOIR_TOOL" top "$2" --metric alloc_objects --json -q >"$1.json" || fail "$1 can't be read"
+    python3 - "$1.json" <<'PY' || fail "$1: wrong names"
+import json, sys
+found = {}
+for row in json.load(open(sys.argv[1]))["rows"]:
+    if row["module"].rsplit("/", 1)[-1].startswith("library_") and row["self"] > 0:
+        name = row["name"].lstrip("~")
+        found[name] = found.get(name, 0) + row["self"]
+if found != {"library_1": 2, "library_2": 1, "library_3": 1, "library_4": 1}:
+    sys.exit(str(found))
+PY
+}
+MEMOIR=heap.rate:0,capture:each.memoir preload ./program library_1 library_2 library_3 library_4 library_1 none >out
+each each each.memoir
+MEMOIR=heap.rate:0,recorder:$place/killed preload ./program library_1 library_2 library_3 library_4 library_1 kill >out
+each killed killed
 finish

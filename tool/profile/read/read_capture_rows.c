@@ -2,9 +2,10 @@
 /*
  * The second pass over a capture: rows become samples (capture_samples.h).
  *
- * An address means what was mapped there when its node was written: libraries come and go, and
- * another one may be at the same place later. If nothing was there then, the latest list of
- * mappings that has something is asked.
+ * Libraries come and go, and another one may be at the same place later. An address of a node means
+ * the first library of those that were unloaded after the node was made; else what was mapped there
+ * when its node was written. If nothing was there then, the latest list of mappings that has
+ * something is asked.
  */
 #include "tool/profile/read/read_capture.h"
 
@@ -44,6 +45,7 @@ struct taking {
     struct list known;  /* uint32_t: mappings */
     struct list active; /* struct place: those of the present list, by address */
     struct list gone;   /* struct moved: what was unloaded up to the last list */
+    struct list ended;  /* struct ended: the same, before any node is read */
     bool sorted;
     struct keys second; /* further locations of an address that had several mappings in turn */
     struct list seconds;
@@ -62,6 +64,12 @@ struct place {
     uint32_t mapping;
 };
 
+/* An object that was unloaded when there were `nodes`. */
+struct ended {
+    struct profile_mapping mapping;
+    uint64_t nodes;
+};
+
 static void take_class(void *context, const struct capture_class *class);
 static void take_row(void *context, const struct capture_row *row);
 static void take_whole(void *context, uint64_t rows);
@@ -70,10 +78,12 @@ static void take_allocator(void *context, const struct capture_allocator *alloca
 static void take_maps(void *context);
 static void take_map(void *context, const struct capture_map *map);
 static void take_gone(struct taking *taking, const struct capture_map *map);
+static void ended_maps(void *context);
+static void ended_map(void *context, const struct capture_map *map);
 static int compare_places(const void *a, const void *b);
 static void find_late(struct profile *profile);
 static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc);
-static uint32_t locate(struct taking *taking, uint64_t pc);
+static uint32_t locate(struct taking *taking, uint32_t node, uint64_t pc);
 static uint32_t stack_of(struct taking *taking, uint32_t node);
 static void take_thread(void *context, const struct capture_thread *thread);
 static void take_snapshot(void *context, const struct capture_snapshot *snapshot);
@@ -118,6 +128,9 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     capture_samples_start(&taking.samples, profile, input->options.raw);
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;
+    static const struct capture_calls ends = {
+        .maps = ended_maps, .map = ended_map, .checked = true};
+    capture_read(input->bytes, size, &ends, &taking, &wrong);
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
     leak_samples(&taking);
     pin_samples(&taking);
@@ -131,8 +144,8 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
         profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
                                                      profile_string_of(profile, "bytes")};
     struct keys *keys[] = {&taking.places, &taking.second};
-    struct list *lists[] = {&taking.nodes, &taking.known, &taking.active, &taking.seconds,
-                            &taking.gone};
+    struct list *lists[] = {&taking.nodes,   &taking.known, &taking.active,
+                            &taking.seconds, &taking.gone,  &taking.ended};
     capture_samples_free(&taking.samples);
     clock_rows_free(&taking.clock);
     lock_rows_free(&taking.locks);
@@ -241,37 +254,69 @@ static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
     return profile_string(profile, hex, 2 * bytes.length);
 }
 
+static struct profile_mapping mapping_of(struct profile *profile, const struct capture_map *map)
+{
+    return (struct profile_mapping){
+        .start = map->start,
+        .limit = map->end,
+        .offset = map->offset,
+        .path = profile_string(profile, map->path.bytes,
+                               deleted_cut(map->path.bytes, map->path.length)),
+        .build_id = hex_string(profile, map->build_id)};
+}
+
+/* Its number in the profile, each once; 0: memory is out. */
+static uint32_t mapping_add(struct taking *taking, const struct profile_mapping *mapping)
+{
+    bool fresh;
+    struct key key = {{mapping->start, mapping->limit ^ mapping->offset << 1,
+                       (uint64_t)mapping->path << 32 | mapping->build_id}};
+    uint32_t number = keys_add(&taking->places, key, &fresh);
+    if (fresh) {
+        uint32_t *kept = profile_list_add(taking->profile, &taking->known, sizeof *kept);
+        if (kept)
+            *kept = profile_mapping(taking->profile, mapping);
+    }
+    return number < taking->known.count ? ((uint32_t *)taking->known.items)[number] : 0;
+}
+
+/* Whether a list names it as a file's that was unloaded. */
+static bool is_gone_file(const struct capture_map *map)
+{
+    return map->flags & MAP_GONE && memchr(map->path.bytes, '/', map->path.length);
+}
+
 static void take_map(void *context, const struct capture_map *map)
 {
     struct taking *taking = context;
-    struct profile *profile = taking->profile;
     bool gone = map->flags & MAP_GONE;
     if (gone)
         take_gone(taking, map);
-    if (gone ? !memchr(map->path.bytes, '/', map->path.length) : !(map->flags & MAP_EXECUTABLE))
+    if (gone ? !is_gone_file(map) : !(map->flags & MAP_EXECUTABLE))
         return;
-    uint32_t path =
-        profile_string(profile, map->path.bytes, deleted_cut(map->path.bytes, map->path.length));
-    uint32_t build_id = hex_string(profile, map->build_id);
-    bool fresh;
-    struct key key = {{map->start, map->end ^ map->offset << 1, (uint64_t)path << 32 | build_id}};
-    uint32_t number = keys_add(&taking->places, key, &fresh);
-    if (fresh) {
-        struct profile_mapping mapping = {.start = map->start,
-                                          .limit = map->end,
-                                          .offset = map->offset,
-                                          .path = path,
-                                          .build_id = build_id};
-        uint32_t *kept = profile_list_add(profile, &taking->known, sizeof *kept);
-        if (kept)
-            *kept = profile_mapping(profile, &mapping);
-    }
-    if (gone) /* `find_ever` finds it where nothing else is */
+    struct profile_mapping mapping = mapping_of(taking->profile, map);
+    uint32_t number = mapping_add(taking, &mapping);
+    if (gone) /* `find_ended` and `find_ever` find it */
         return;
-    struct place *place = profile_list_add(profile, &taking->active, sizeof *place);
-    if (place && number < taking->known.count)
-        *place = (struct place){map->start, map->end, ((uint32_t *)taking->known.items)[number]};
+    struct place *place = profile_list_add(taking->profile, &taking->active, sizeof *place);
+    if (place)
+        *place = (struct place){map->start, map->end, number};
     taking->sorted = false;
+}
+
+static void ended_maps(void *context)
+{
+    ((struct taking *)context)->ended.count = 0;
+}
+
+static void ended_map(void *context, const struct capture_map *map)
+{
+    struct taking *taking = context;
+    struct ended *ended = is_gone_file(map) && map->inode > 0
+                              ? profile_list_add(taking->profile, &taking->ended, sizeof *ended)
+                              : NULL;
+    if (ended)
+        *ended = (struct ended){mapping_of(taking->profile, map), map->inode};
 }
 
 static void take_gone(struct taking *taking, const struct capture_map *map)
@@ -281,6 +326,16 @@ static void take_gone(struct taking *taking, const struct capture_map *map)
     struct moved *kept = profile_list_add(profile, &taking->gone, sizeof *kept);
     if (kept)
         *kept = (struct moved){map->start, map->end, path, hex_string(profile, map->build_id)};
+}
+
+static uint32_t find_ended(struct taking *taking, uint32_t node, uint64_t address)
+{
+    const struct ended *ended = taking->ended.items;
+    for (size_t i = 0; i < taking->ended.count; i++)
+        if (node < ended[i].nodes && ended[i].mapping.start <= address &&
+            address < ended[i].mapping.limit)
+            return mapping_add(taking, &ended[i].mapping);
+    return 0;
 }
 
 static uint32_t find_active(struct taking *taking, uint64_t address)
@@ -333,20 +388,21 @@ static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc
     while (taking->nodes.count < node) /* 0 and 1 are never written */
         if (!profile_list_add(taking->profile, &taking->nodes, sizeof(struct node)))
             return;
-    uint32_t location = locate(taking, pc);
+    uint32_t location = locate(taking, node, pc);
     struct node *kept = profile_list_add(taking->profile, &taking->nodes, sizeof *kept);
     if (kept)
         *kept = (struct node){caller, location};
 }
 
-static uint32_t locate(struct taking *taking, uint64_t pc)
+static uint32_t locate(struct taking *taking, uint32_t node, uint64_t pc)
 {
     struct profile *profile = taking->profile;
     size_t before = profile->locations.count;
     uint32_t location = profile_address(profile, pc, 0), mapping = 0;
     if (profile->failed)
         return 0;
-    if (pc > 0 && (mapping = find_active(taking, pc - 1)) == 0)
+    if (pc > 0 && (mapping = find_ended(taking, node, pc - 1)) == 0 &&
+        (mapping = find_active(taking, pc - 1)) == 0)
         mapping = find_ever(profile, pc - 1);
     struct profile_location *first = (struct profile_location *)profile->locations.items + location;
     if (location >= before)
