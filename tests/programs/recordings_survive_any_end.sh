@@ -185,6 +185,26 @@ expect 0 memoir recover "$shelf" 2>"$place/errors"
 said "^memoir: ../ends w   killed, or ended by _exit "
 clean 'ends-*.memoir'
 
+what='--detach, recover before the program has begun'
+cat >"$place/slow.c" <<'END'
+#include <unistd.h>
+__attribute__((constructor)) static void wait_a_little(void)
+{
+    usleep(500000);
+}
+END
+build -fPIC -shared "$place/slow.c" -o "$place/slow.so"
+find . -mindepth 1 -delete
+LD_PRELOAD=$place/slow.so "$MEMOIR_TOOL" run --exact --detach ../ends w 2>"$place/errors"
+pid=$(sed -n 's/^memoir: process \([0-9]*\) goes on and is recorded.*/\1/p' "$place/errors")
+memoir recover 2>"$place/errors"
+said "process $pid still runs"
+sleep 1
+kill -9 "$pid"
+sleep 0.3
+memoir recover 2>"$place/errors"
+clean 'ends-*.memoir'
+
 what='memoir run is killed, too'
 "$MEMOIR_TOOL" run --exact ../ends w 2>/dev/null &
 one=$!

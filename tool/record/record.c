@@ -213,7 +213,9 @@ void record_leave(struct record *record)
 
 void record_detach(struct record *record, pid_t pid)
 {
+    struct process_stat stat;
     record->about.pid = pid;
+    record->about.start_ticks = process_stat(&stat, pid) ? stat.start_ticks : 0;
     record->background = pid;
     record_leave(record);
 }

@@ -56,6 +56,7 @@ static void capture_place(const struct shelf_about *about, const struct state *s
 static void name_free(char *to, size_t size, const char *start, uint32_t pid, const char *ending);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static bool is_within(const char *path, const char *folder);
+static bool is_starting(const struct shelf_about *about);
 static void told_write(const struct state *state, const char *bytes, size_t size);
 static char *file_read(const char *path, bool of_any, size_t *size);
 static bool capture_continues(const struct state *state, bool *empty);
@@ -118,9 +119,9 @@ int shelf_save(const struct shelf_about *about)
     if (ftruncate(fd, 0) == 0)
         dprintf(fd,
                 "folder:%s\nstates:%s\noutput:%s\nformat:%s\nprogram:%s\ncommand:%s\npid:%ld\n"
-                "run:%ld\n",
+                "start:%llu\nrun:%ld\n",
                 about->folder, about->states, about->wanted, about->format, about->program,
-                about->command, (long)about->pid, (long)about->run);
+                about->command, (long)about->pid, about->start_ticks, (long)about->run);
     sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fd;
@@ -128,7 +129,7 @@ int shelf_save(const struct shelf_about *about)
 
 bool shelf_load(struct shelf_about *about, const char *path)
 {
-    char name[PATH_MAX + 16], line[PATH_MAX + 64], pid[24] = "", run[24] = "";
+    char name[PATH_MAX + 16], line[PATH_MAX + 64], pid[24] = "", run[24] = "", start[24] = "";
     memset(about, 0, sizeof *about);
     snprintf(about->path, sizeof about->path, "%s", path);
     snprintf(name, sizeof name, "%s/%s", path, about_name);
@@ -144,12 +145,14 @@ bool shelf_load(struct shelf_about *about, const char *path)
         line_take(line, "program:", about->program, sizeof about->program);
         line_take(line, "command:", about->command, sizeof about->command);
         line_take(line, "pid:", pid, sizeof pid);
+        line_take(line, "start:", start, sizeof start);
         line_take(line, "run:", run, sizeof run);
     }
     fclose(file);
     if (!is_within(about->states, path))
         memcpy(about->states, about->path, sizeof about->states);
     about->pid = atoi(pid);
+    about->start_ticks = strtoull(start, NULL, 10);
     about->run = atoi(run);
     return about->folder[0] == '/';
 }
@@ -206,7 +209,15 @@ pid_t shelf_running(const struct shelf_about *about)
         if (states[i].alive)
             found = (pid_t)states[i].about.pid;
     free(states);
-    return found;
+    return found == 0 && is_starting(about) ? about->pid : found;
+}
+
+/* The program of a recording that run has left lives, whether or not it has made its file yet. */
+static bool is_starting(const struct shelf_about *about)
+{
+    struct process_stat stat;
+    return about->start_ticks != 0 && process_stat(&stat, about->pid) && !stat.exiting &&
+           stat.start_ticks == about->start_ticks;
 }
 
 /* Whether other users may make recorder files, too. */

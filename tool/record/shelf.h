@@ -33,8 +33,9 @@ struct shelf_about {
     char format[16];       /* --format, or "" */
     char program[NAME_MAX];
     char command[512];
-    pid_t pid; /* of the program; 0: not started yet */
-    pid_t run; /* the process that finishes it */
+    pid_t pid;                      /* of the program; 0: not started yet */
+    unsigned long long start_ticks; /* of that process; 0: not known */
+    pid_t run;                      /* the process that finishes it */
 };
 
 /* Makes the folders; path "" if there is no place for one. */
@@ -45,7 +46,7 @@ int shelf_save(const struct shelf_about *about);
 bool shelf_load(struct shelf_about *about, const char *path);
 /* All shelves of this user. How many; the list is to be freed. */
 size_t shelf_list(struct shelf_about **list);
-/* A process that still writes there, or 0. */
+/* A process that still writes there, or will when its program has started; or 0. */
 pid_t shelf_running(const struct shelf_about *about);
 /* Whether a `memoir run` lives that will finish it. */
 bool shelf_is_held(const struct shelf_about *about);
