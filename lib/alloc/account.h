@@ -59,8 +59,8 @@ void account_take(struct account *account);
 void account_ask_kernel(struct account *account);
 /* Only `classes`: what was allocated and freed. */
 void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
-/* The same of what no heap counts: blocks past the bins, with an owner, and all of ended heaps. With
- * `heap_lock`. */
+/* The same of what no heap counts: blocks past the bins, with an owner, and all of ended heaps.
+ * With `heap_lock`. */
 void account_past_heaps_locked(struct account_sum classes[ACCOUNT_ROWS]);
 /* The sum over `classes`. */
 struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS]);

@@ -71,8 +71,8 @@ static void large_copy(const struct heap *heap, const struct counted *counted)
     store_release(&row->large.allocs, before->large.allocs + now->allocs);
 }
 
-/* A row for the heap, with all that it has counted. Under `heap_lock`, in any thread: the heap's own
- * may count on meanwhile, and writes the row again at its next slow call. */
+/* A row for the heap, with all that it has counted. Under `heap_lock`, in any thread: the heap's
+ * own may count on meanwhile, and writes the row again at its next slow call. */
 static void begin(struct heap *heap, struct counted *counted)
 {
     uint32_t number = ++rows;

@@ -24,7 +24,8 @@ struct unloaded {
  * malloc. Called around dlclose and before dlopen, in any thread; returns at once while another
  * thread is in here, since its result is the same. */
 void unloaded_look(uint32_t nodes);
-/* The number of unloaded objects, those at one place in the order of their ends; `at` is an index below it. May run in a signal handler. */
+/* The number of unloaded objects, those at one place in the order of their ends; `at` is an index
+ * below it. May run in a signal handler. */
 unsigned unloaded_count(void);
 const struct unloaded *unloaded_at(unsigned at);
 
