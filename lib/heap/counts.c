@@ -28,6 +28,13 @@ struct counted {
 static uint32_t files; /* recorder files made by this process and by those it was forked from */
 static uint32_t rows;  /* of heaps, in the last of them; row 0 is no heap's */
 
+/* Free blocks that the heap has of a mark, those that wait included. */
+INLINE uint64_t free_of(const struct heap *heap, unsigned mark)
+{
+    uint64_t cached = slot_place(load_relaxed(&heap->top[mark]));
+    return likely(heap->delay == NULL) ? cached : cached + delay_count(heap->delay, mark);
+}
+
 /* Computed as `heap_mallocs` and `heap_frees` do. */
 INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark)
 {
@@ -36,8 +43,7 @@ INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark)
         return (struct recorder_count){0, 0};
     int32_t left = load_relaxed(&heap->clock[mark]);
     uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
-    uint64_t cached = slot_place(load_relaxed(&heap->top[mark]));
-    return (struct recorder_count){mallocs, mallocs + cached - (uint64_t)stock->taken};
+    return (struct recorder_count){mallocs, mallocs + free_of(heap, mark) - (uint64_t)stock->taken};
 }
 
 INLINE void count_copy(const struct counted *counted, unsigned mark, struct recorder_count now)
@@ -150,8 +156,8 @@ static uint32_t bins_visit(struct heap *heap, struct counted *counted)
         for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1) {
             unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
             uint32_t left = (uint32_t)heap->clock[mark], part = counted->parts[mark];
-            uint32_t held = (uint32_t)slot_place(heap->top[mark]);
-            if (left == part && held == counted->held[mark])
+            uint32_t held = (uint32_t)free_of(heap, mark);
+            if (left == part && (uint16_t)held == counted->held[mark])
                 continue;
             counted->held[mark] = (uint16_t)held;
             if (unlikely((int32_t)left < 0)) { /* its wait is over */

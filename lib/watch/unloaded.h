@@ -20,9 +20,8 @@ struct unloaded {
 };
 
 /* Compares the loaded objects with those of the last call; `nodes`: how many nodes of stacks there
- * are. Asks the loader: never called under
- * malloc. Called around dlclose and before dlopen, in any thread; returns at once while another
- * thread is in here, since its result is the same. */
+ * are. Asks the loader: never called under malloc. Called around dlclose and before dlopen, in any
+ * thread; returns at once while another thread is in here, since its result is the same. */
 void unloaded_look(uint32_t nodes);
 /* The number of unloaded objects, those at one place in the order of their ends; `at` is an index
  * below it. May run in a signal handler. */

@@ -4,8 +4,8 @@
 #
 # Whatever ends a program, and at whatever moment, its recorder file has what was recorded: kill -9
 # after a random time, SIGSEGV with a handler of its own, which may allocate, abort, also inside of
-# malloc, a fault inside free, _exit and exit_group from a thread; static programs and forked children with
-# threads, too; and a copy of the file of a running program opens. The totals differ
+# malloc, a fault inside free, _exit and exit_group from a thread; static programs, forked children with
+# threads and the option harden, too; and a copy of the file of a running program opens. The totals differ
 # from what the program itself has counted by no more than docs/FORMATS.md says. A damaged file
 # opens, too, and `memoir recover` does not remove it.
 #
@@ -86,9 +86,10 @@ END
 
 # run RATE THREADS HOW [NS]: in the background; $victim.
 binary=victim
+options=
 run() {
     rm -f truth "$file"*
-    LD_PRELOAD=$MEMOIR_LIB MEMOIR="recorder:$file,heap.rate:$1" ./$binary truth "$2" "$3" ${4:+"$4"} \
+    LD_PRELOAD=$MEMOIR_LIB MEMOIR="recorder:$file,heap.rate:$1$options" ./$binary truth "$2" "$3" ${4:+"$4"} \
         2>message >child &
     victim=$!
 }
@@ -137,6 +138,16 @@ for rate in ${RATES:-0 512K}; do
         mv "$file-$child" "$file"
         judge "$rate" $threads "a child"
     done
+    options=,harden:on # freed blocks wait, and are no live ones
+    for i in 1 2 3; do
+        run "$rate" "$i" never
+        while [ ! -s truth ]; do sleep 0.01; done
+        sleep 0.3
+        kill -9 "$victim"
+        wait "$victim" 2>/dev/null
+        judge "$rate" "$i" "harden"
+    done
+    options=
     run "$rate" 2 never
     while [ ! -s truth ]; do sleep 0.01; done
     for i in 1 2 3 4 5; do
