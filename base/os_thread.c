@@ -124,41 +124,63 @@ static bool room_make(struct room *room, size_t stack_size, bool shared)
 
 /* Ids of such threads; a place is 0 if it is free. More than that are not known. The kernel writes
  * the id before the thread begins, and 0 when it is gone: a thread on its way out is still ours. */
-enum { PLACE_TAKEN = -1 };
-static pid_t running[16];
-static struct room rooms[COUNT_OF(running)]; /* for themselves */
+enum { PLACE_TAKEN = -1, LEAVE_MS = 100 };
+static pid_t running[OS_THREADS_MAX];
+static struct room rooms[OS_THREADS_MAX];
+static bool leaving[OS_THREADS_MAX]; /* it unmaps its room, or has done so */
 
 static pid_t *place_take(const struct room *room)
 {
-    for (unsigned i = 0; i < COUNT_OF(running); i++) {
+    for (unsigned i = 0; i < OS_THREADS_MAX; i++) {
         pid_t there = 0;
         if (!__atomic_compare_exchange_n(&running[i], &there, PLACE_TAKEN, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED))
             continue;
         rooms[i] = *room;
+        store_relaxed(&leaving[i], false);
         return &running[i];
     }
     return NULL;
 }
 
+static unsigned place_of(pid_t tid)
+{
+    unsigned place = 0;
+    while (place < OS_THREADS_MAX && load_acquire(&running[place]) != tid)
+        place++;
+    return place;
+}
+
 bool os_thread_room(uintptr_t *start, uintptr_t *end)
 {
-    pid_t tid = (pid_t)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
-    for (unsigned i = 0; i < COUNT_OF(running); i++)
-        if (load_acquire(&running[i]) == tid) {
-            *start = (uintptr_t)rooms[i].map;
-            *end = *start + rooms[i].size;
-            return true;
+    unsigned place = place_of((pid_t)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
+    if (place == OS_THREADS_MAX)
+        return false;
+    *start = (uintptr_t)rooms[place].map;
+    *end = *start + rooms[place].size;
+    return true;
+}
+
+unsigned os_thread_rooms(uintptr_t starts[OS_THREADS_MAX], uintptr_t ends[OS_THREADS_MAX])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < OS_THREADS_MAX; i++) {
+        for (unsigned ms = 0; load_acquire(&leaving[i]) && load_acquire(&running[i]) != 0; ms++) {
+            if (ms == LEAVE_MS)
+                break;
+            os_wait((uint32_t *)&running[i], (uint32_t)load_relaxed(&running[i]), 1);
         }
-    return false;
+        if (load_acquire(&running[i]) == 0)
+            continue;
+        starts[count] = (uintptr_t)rooms[i].map;
+        ends[count++] = (uintptr_t)rooms[i].map + rooms[i].size;
+    }
+    return count;
 }
 
 bool os_thread_is_ours(pid_t tid)
 {
-    for (unsigned i = 0; i < COUNT_OF(running); i++)
-        if (load_acquire(&running[i]) == tid)
-            return true;
-    return false;
+    return place_of(tid) < OS_THREADS_MAX;
 }
 
 static void begin(void *argument)
@@ -166,6 +188,9 @@ static void begin(void *argument)
     struct start *start = argument;
     struct room room = start->room;
     start->run();
+    unsigned place = place_of((pid_t)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
+    if (place < OS_THREADS_MAX)
+        store_release(&leaving[place], true);
     arch_leave(room.map, room.size);
 }
 

@@ -162,6 +162,19 @@ static void skip_range(struct roots *roots, const struct scan_range *range)
     roots_skip(roots, (const void *)range->start, range->end - range->start);
 }
 
+/* Our threads, in place: what they hold are answers about blocks. A copy has but its own. */
+static void skip_threads(struct roots *roots)
+{
+    uintptr_t starts[OS_THREADS_MAX], ends[OS_THREADS_MAX];
+    unsigned count = 1;
+    if (shared_now->scan.in_place)
+        count = os_thread_rooms(starts, ends);
+    else if (!os_thread_room(&starts[0], &ends[0]))
+        return;
+    for (unsigned i = 0; i < count; i++)
+        roots_skip(roots, (const void *)starts[i], ends[i] - starts[i]);
+}
+
 /* What the scan has used, and, in a copy, what the program does not share with it any more. */
 static void memory_tell(const struct scan *scan, const struct touched *touched)
 {
@@ -234,9 +247,7 @@ static bool scan_here(void)
             roots_skip(&roots, scan.others, scan.others_count);
         }
         huge_notes(skip_note, &roots);
-        uintptr_t start, end;
-        if (os_thread_room(&start, &end))
-            roots_skip(&roots, (const void *)start, end - start);
+        skip_threads(&roots);
         if (!request->without_globals)
             scan_root(&scan, (uintptr_t)apart_now.words,
                       (uintptr_t)apart_now.words + apart_now.bytes);

@@ -27,7 +27,7 @@
 #include "lib/leak/scan.h"
 #include "lib/leak/touched.h"
 
-enum { ROOTS_REGISTERS = 34, ROOTS_SKIP_MAX = 24 };
+enum { ROOTS_REGISTERS = 34, ROOTS_SKIP_MAX = 48 };
 
 /* A thread that stands still. */
 struct roots_thread {

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* not-emulated */
+/*
+ * A scan in place: what threads of ours have on their stacks are answers about blocks, and keeps
+ * none from being lost. The scan is made in place because much memory would lack in a copy.
+ */
+#include "lib/leak/leak.h"
+
+#include <sys/mman.h>
+
+#include "base/os.h"
+#include "base/os_thread.h"
+#include "tests/unit/unit.h"
+
+enum { STACK = 256 << 10, APART = 130 << 20, SCANS = 3 };
+
+static struct heap *heap;
+static uintptr_t hidden;     /* the block's address, inverted */
+static uint32_t held, go_on; /* the holder has it on its stack; it may end */
+static uint32_t scanned;     /* the scan is done */
+static const struct leak_scan *found;
+
+static void holder_run(void)
+{
+    const volatile uintptr_t there = ~hidden;
+    store_release(&held, 1);
+    while (load_acquire(&go_on) == 0)
+        os_wait(&go_on, 0, 10);
+    (void)there;
+}
+
+static void scan_run(void)
+{
+    static const struct leak_request request = {.inside = SCAN_INSIDE_KNOWN, .mappings = true};
+    found = leak_find(&request);
+    store_release(&scanned, 1);
+}
+
+static void start(void (*run)(void), uint32_t *until)
+{
+    uint64_t before;
+    store_relaxed(until, 0);
+    os_signals_set(UINT64_MAX, &before);
+    assert(os_thread_start(run, STACK) == 0);
+    os_signals_set(before, NULL);
+    while (load_acquire(until) == 0)
+        os_wait(until, 0, 10);
+}
+
+static __attribute__((noinline)) void lose(void)
+{
+    hidden = ~(uintptr_t)unit_malloc(heap, class_of(100));
+}
+
+static __attribute__((noinline)) void wipe(void)
+{
+    volatile char dead[32 << 10];
+    memset((void *)dead, 0, sizeof dead);
+    __asm__ volatile("" ::"r"(dead) : "memory");
+}
+
+int main(void)
+{
+/* Sanitizers do not know our threads. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    unit_start();
+    heap = unit_heap(0, 0);
+    assert(os_thread_prepare());
+    void *apart = mmap(NULL, APART, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    assert(apart != MAP_FAILED);
+    apart_advised(apart, APART, MADV_DONTFORK);
+    lose();
+    wipe();
+    start(holder_run, &held);
+    for (unsigned i = 0; i < SCANS; i++) {
+        start(scan_run, &scanned);
+        assert(found != NULL && found->in_place);
+        assert(found->result.definite.blocks == 1);
+        leak_last_end();
+    }
+    store_release(&go_on, 1);
+#endif
+    return 0;
+}
