@@ -250,6 +250,16 @@ static bool is_count(const struct scan_rules *rules, uintptr_t at, size_t room)
     return count > 0 && count <= room;
 }
 
+/* `new[]` keeps the number of elements in the word before the first one, which comes as late as
+ * the elements must be aligned. */
+static bool is_first_element(const struct scan_rules *rules, uintptr_t word, size_t offset,
+                             size_t room)
+{
+    size_t size_min = offset > 2 * COUNT_BYTES ? offset : 1;
+    return (offset & (offset - 1)) == 0 && word % offset == 0 &&
+           is_count(rules, word - COUNT_BYTES, room / size_min);
+}
+
 /* Whether a pointer into a block, or to its start, is one that the program can get it back from. */
 static bool inside_counts(const struct scan_rules *rules, uintptr_t word, const struct found *block)
 {
@@ -266,8 +276,7 @@ static bool inside_counts(const struct scan_rules *rules, uintptr_t word, const 
     }
     if (offset % sizeof(uintptr_t) != 0)
         return false;
-    if ((offset == COUNT_BYTES || offset == 2 * COUNT_BYTES) &&
-        is_count(rules, word - COUNT_BYTES, room))
+    if (is_first_element(rules, word, offset, room))
         return true;
     if (offset == 2 * COUNT_BYTES &&
         is_count(rules, block->start, room)) /* libc's list of TLS blocks */

@@ -403,6 +403,22 @@ static void pointers_into_blocks_count_as_the_rules_say(void)
     give(array), give(object);
 }
 
+static void first_elements_of_aligned_arrays_count(void)
+{
+    struct scan_rules known = {.inside = SCAN_INSIDE_KNOWN};
+    for (size_t alignment = 8; alignment <= 64; alignment *= 2) {
+        enum { LARGE = 1 << 16 }; /* begins at a page */
+        uintptr_t *array = take(LARGE), root = (uintptr_t)array + alignment;
+        array[alignment / sizeof *array - 1] = (LARGE - alignment) / alignment;
+        run(&known, &root, sizeof root);
+        expect(1, 0, 0, 0);
+        array[alignment / sizeof *array - 1] = LARGE; /* more than there is room for */
+        run(&known, &root, sizeof root);
+        expect(0, 1, 0, 0);
+        give(array);
+    }
+}
+
 static void tags_do_not_hide_pointers(void)
 {
     static const struct scan_rules plain = {.inside = SCAN_INSIDE_KNOWN};
@@ -440,6 +456,7 @@ int main(void)
     ages_are_those_of_reachable_blocks_alone();
     cycles_are_lost_once_and_known_as_such();
     pointers_into_blocks_count_as_the_rules_say();
+    first_elements_of_aligned_arrays_count();
     tags_do_not_hide_pointers();
     return 0;
 }
