@@ -46,11 +46,11 @@ static inline uintptr_t arch_signal_slot(unsigned number)
 }
 enum { ARCH_SIGNAL_CODE = 9 };
 
-/* The registers of the vector unit in the frame of a handler with that third argument; their
- * bytes. */
+/* The registers of the vector unit, MMX included, in the frame of a handler with that third
+ * argument; their bytes. */
 static inline size_t arch_signal_vectors(const void *context, const void **start)
 {
-    enum { AREA = 224, FIRST = 160, LEGACY = 512, ABOUT = 464, EXTENDED = 0x46505853 };
+    enum { AREA = 224, FIRST = 32, LEGACY = 512, ABOUT = 464, EXTENDED = 0x46505853 };
     const char *area = *(const char *const *)((const char *)context + AREA);
     if (area == NULL)
         return 0;
