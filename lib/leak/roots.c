@@ -157,34 +157,55 @@ static void threads_sort(struct reader *reader)
     words_sort(reader->tps, reader->tps_count);
 }
 
-/* The lowest of the sorted words in the mapping; 0: there is none. */
-static uintptr_t lowest_in(const uintptr_t *words, unsigned count, const struct map *map)
+/* The number of the first of the sorted words that is not below `least`. */
+static unsigned first_from(const uintptr_t *words, unsigned count, uintptr_t least)
 {
     unsigned low = 0, high = count;
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        if (words[middle] < map->start)
+        if (words[middle] < least)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < count && words[low] < map->end ? words[low] : 0;
+    return low;
 }
 
-/* Whether a thread with that stack pointer has its descriptor above it in the mapping. */
-static bool is_of_libc(const struct reader *reader, uintptr_t sp, const struct map *map)
+static bool any_in(const uintptr_t *words, unsigned count, const struct map *map)
 {
-    for (unsigned i = 0; i < reader->roots->threads_count; i++) {
-        const struct roots_thread *thread = &reader->roots->threads[i];
-        if (thread->sp == sp)
-            return thread->tp > sp && thread->tp < map->end;
+    unsigned first = first_from(words, count, map->start);
+    return first < count && words[first] < map->end;
+}
+
+static bool has_stack(const struct reader *reader, const struct map *map)
+{
+    return any_in(reader->sps, reader->sps_count, map);
+}
+
+/* Where the stack with that stack pointer begins; 0: not known, so that all of the mapping counts.
+ * libc's descriptor of the thread, around the thread pointer, holds the start of the stack and its
+ * size in two words. The mapping may hold more: stacks without a guard page, and those that the
+ * program made itself, lie beside other memory. */
+static uintptr_t stack_start(struct reader *reader, uintptr_t sp, const struct map *map)
+{
+    enum { AROUND = 0x900 };
+    uintptr_t tp = 0;
+    if (strcmp(map->path, "[stack]") == 0)
+        return map->start;
+    for (unsigned i = 0; i < reader->roots->threads_count && tp == 0; i++)
+        if (reader->roots->threads[i].sp == sp)
+            tp = reader->roots->threads[i].tp;
+    if (tp <= sp || tp >= map->end)
+        return 0;
+    uintptr_t from = tp - sp < AROUND ? sp & ~(sizeof sp - 1) : tp - AROUND;
+    size_t bytes = map->end - from < 2 * AROUND ? map->end - from : 2 * AROUND;
+    ssize_t got = os_memory_read(reader->memory, reader->buffer, bytes, from);
+    for (ssize_t i = 0; i + 1 < got / (ssize_t)sizeof sp; i++) {
+        uintptr_t start = reader->buffer[i], size = reader->buffer[i + 1];
+        if (start <= sp && size < start && start + size > tp && start + size <= map->end)
+            return start > map->start ? start : map->start;
     }
-    return false;
-}
-
-static uintptr_t stack_in(const struct reader *reader, const struct map *map)
-{
-    return lowest_in(reader->sps, reader->sps_count, map);
+    return 0;
 }
 
 /* Memory that the program shares with processes that it forks, and with no others. */
@@ -201,7 +222,7 @@ static bool is_root(const struct reader *reader, const struct map *map)
         return false;
     if (!map->readable && !touched->quick && map->end - map->start > RESERVED_MAX)
         return false;
-    if (stack_in(reader, map) != 0 || lowest_in(reader->tps, reader->tps_count, map) != 0)
+    if (has_stack(reader, map) || any_in(reader->tps, reader->tps_count, map))
         return !reader->roots->without_stacks;
     if (reader->roots->without_globals)
         return false;
@@ -224,40 +245,50 @@ static bool next_part(const struct roots *roots, uintptr_t *at, uintptr_t *end)
     return *at < *end;
 }
 
-/* What counts of a mapping that may be the stack of a thread that has ended. */
-static struct scan_range ended_part(struct reader *reader, const struct map *map)
+/* What counts of memory that may be the stack of a thread that has ended. */
+static struct scan_range ended_part(struct reader *reader, struct scan_range part)
 {
     enum { TAIL = 8192 };
-    struct scan_range part = {map->start, map->end};
-    size_t bytes = map->end - map->start < TAIL ? map->end - map->start : TAIL;
+    size_t bytes = part.end - part.start < TAIL ? part.end - part.start : TAIL;
     if (reader->roots->threads_complete &&
-        os_memory_read(reader->memory, reader->buffer, bytes, map->end - bytes) == (ssize_t)bytes)
-        ended_stack(&reader->ended, reader->buffer, bytes, map->end, reader->tps, reader->tps_count,
+        os_memory_read(reader->memory, reader->buffer, bytes, part.end - bytes) == (ssize_t)bytes)
+        ended_stack(&reader->ended, reader->buffer, bytes, part.end, reader->tps, reader->tps_count,
                     &part);
     return part;
 }
 
-static void scan_mapping(struct reader *reader, const struct map *map)
+static void scan_part(struct reader *reader, const struct map *map, struct scan_range part)
 {
     const struct touched *touched =
         map->shared ? reader->roots->touched_before : reader->scan->rules.touched;
     enum touched_kind kind = map->shared ? TOUCHED_ALL : TOUCHED_PRIVATE;
-    if (touched->file < 0 && (!map->readable || !map->writable || map->shared))
-        return;
-    struct scan_range part = {map->start, map->end};
-    uintptr_t sp = stack_in(reader, map), end;
-    if (sp != 0 && (map->path[0] == '[' || (reader->guarded && is_of_libc(reader, sp, map)))) {
-        if (sp - RED_ZONE > part.start)
-            part.start = sp - RED_ZONE;
-    } else if (sp == 0 && reader->guarded && map->writable && map->path[0] == '\0') {
-        part = ended_part(reader, map);
-    }
-    for (; part.start < part.end; part.start = end) {
+    for (uintptr_t end; part.start < part.end; part.start = end) {
         end = part.end;
         if (!next_part(reader->roots, &part.start, &end))
             return;
         touched_each(touched, part.start, end, kind, scan_bytes, reader);
     }
+}
+
+/* Without what lies below the stack pointers of threads, in their stacks. */
+static void scan_mapping(struct reader *reader, const struct map *map)
+{
+    const struct touched *touched =
+        map->shared ? reader->roots->touched_before : reader->scan->rules.touched;
+    if (touched->file < 0 && (!map->readable || !map->writable || map->shared))
+        return;
+    struct scan_range part = {map->start, map->end};
+    unsigned i = first_from(reader->sps, reader->sps_count, map->start);
+    bool ended = reader->guarded && map->writable && map->path[0] == '\0';
+    for (; i < reader->sps_count && reader->sps[i] < map->end; i++, ended = false) {
+        uintptr_t sp = reader->sps[i], start = stack_start(reader, sp, map);
+        if (start < part.start || start >= sp - RED_ZONE)
+            continue; /* not known, or inside of the stack of another thread, which is in use */
+        struct scan_range before = {part.start, start};
+        scan_part(reader, map, ended ? ended_part(reader, before) : before);
+        part.start = sp - RED_ZONE;
+    }
+    scan_part(reader, map, ended ? ended_part(reader, part) : part);
 }
 
 /* Reads what is there, and scans it. What can't be read holds no pointer that the program could

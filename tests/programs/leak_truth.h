@@ -216,9 +216,15 @@ PIECE virtual_base(bool kept, unsigned count, size_t)
     }
 }
 
+struct alignas(64) destructed_lines : destructed {
+};
+
 PIECE array_new(bool kept, unsigned count, size_t) /* the count of elements lies before the first */
 {
-    own(kept, new destructed[count], count + 1);
+    if (count % 2 == 0)
+        own(kept, new destructed[count], count + 1);
+    else
+        own(kept, new destructed_lines[count], count + 1);
 }
 
 PIECE vectors(bool kept, unsigned count, size_t size)
@@ -390,6 +396,51 @@ PIECE keys(bool, unsigned, size_t size)
     pthread_key_t key;
     pthread_key_create(&key, nullptr);
     pthread_setspecific(key, node_new(size));
+}
+
+static void *thread_sleeps(void *argument)
+{
+    pthread_barrier_wait(&((task *)argument)->barrier);
+    for (;;)
+        pause();
+}
+
+/* The stack of a thread lies beside memory that the program uses, behind a page that guards both,
+ * or in the heap of brk. */
+PIECE pooled_stack(bool, unsigned count, size_t size)
+{
+    enum { BYTES = 1 << 20, GUARD = 4096 };
+    pthread_t thread;
+    pthread_attr_t attributes;
+    task *mine = task_new(true, count, size);
+    char *pool = (char *)(count % 2 == 0 ? mmap(nullptr, 2 * BYTES, PROT_READ | PROT_WRITE,
+                                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                         : sbrk(2 * BYTES));
+    pool += -(uintptr_t)pool % GUARD;
+    if (count % 2 == 0)
+        mprotect(pool, GUARD, PROT_NONE);
+    *(node **)(pool + GUARD) = tree_new(count, size);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, pool + BYTES, BYTES - GUARD);
+    pthread_barrier_init(&mine->barrier, nullptr, 2);
+    pthread_create(&thread, &attributes, thread_sleeps, mine);
+    pthread_barrier_wait(&mine->barrier);
+    usleep(2000);
+}
+
+/* Its stack joins that of a thread that has ended, of which libc keeps something. */
+PIECE unguarded_stack(bool, unsigned count, size_t size)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    task *mine = task_new(true, count, size);
+    pthread_attr_init(&attributes);
+    pthread_attr_setguardsize(&attributes, 0);
+    pthread_barrier_init(&mine->barrier, nullptr, 2);
+    pthread_create(&thread, &attributes, thread_sleeps, mine);
+    pthread_barrier_wait(&mine->barrier);
+    usleep(2000);
+    ended(false, count, size);
 }
 
 /* ---- memory of other kinds ---- */

@@ -372,6 +372,10 @@ static void *thread_vector_holds(void *argument) /* in a register of the vector 
     uintptr_t hidden = ~(uintptr_t)node_new(mine->size);
     wipe();
     pthread_barrier_wait(&mine->barrier);
+    if (mine->count % 2 == 0)
+        __asm__ volatile("not %0\n\tmovq %0, %%mm3\n\txor %0, %0\n\t"
+                         "movl $1, %1\n\t1: pause\n\tjmp 1b"
+                         : "+r"(hidden), "=m"(mine->ready)::"mm3", "memory");
     __asm__ volatile("not %0\n\tmovq %0, %%xmm5\n\tpslldq $8, %%xmm5\n\txor %0, %0\n\t"
                      "movl $1, %1\n\t1: pause\n\tjmp 1b"
                      : "+r"(hidden), "=m"(mine->ready)::"xmm5", "memory");
