@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 
 #include "base/arch.h"
 #include "base/attach.h"
@@ -27,20 +28,23 @@ enum {
     TIDS_SHIFT = PLACES_SHIFT + 1, /* of the hash table of their ids */
     ROUNDS_MAX = 100, /* readings of the list: a program may start threads without end */
     /* The wait for the next answer. A running thread answers in microseconds, but on a busy machine
-     * it may have to wait for a processor. Silent threads that sleep are not waited for. */
+     * it may have to wait for a processor. Silent threads that sleep are not waited for, nor, for
+     * longer than DEAF_MS, those that block the signal or that the kernel does not let go. */
     ANSWER_MS = 1000,
+    DEAF_MS = 5,
     NEXT = 2,          /* threads that each stopped thread signals, and later wakes */
     KEEP = 64,         /* threads that ours signals between two calls of keep_standing */
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
-    SILENT_MAX = 64,   /* threads that are looked at each millisecond: do they sleep? */
+    LOOKS_MAX = 256,   /* threads that are looked at each millisecond: will they answer? */
 };
 
 /* Why a thread does not answer. */
-enum silence { SILENCE_RUNS, SILENCE_SLEEPS, SILENCE_ENDS };
+enum silence { SILENCE_RUNS, SILENCE_HELD, SILENCE_SLEEPS, SILENCE_ENDS };
 
 struct place {
     pid_t tid;
-    uint32_t answered;
+    uint32_t sent, answered;
+    enum silence silence; /* if no answer is expected, why; SILENCE_RUNS: it is */
     struct roots_thread thread;
 };
 
@@ -64,7 +68,7 @@ static bool round_signal(const struct stop *stop, int folder);
 static bool wait_for_answers(const struct stop *stop);
 static void threads_list(struct stop *stop);
 static enum silence silence_of(pid_t tid);
-static bool silent_sp(pid_t tid, uintptr_t *sp);
+static bool silent_note(pid_t tid, struct roots_thread *thread);
 static void on_stop(const void *info, void *context);
 static uint32_t answer(uint32_t value, void *context);
 
@@ -188,6 +192,7 @@ static bool signal_next(void)
                                           __ATOMIC_RELAXED));
     os_signal_queue(places[number].tid, signal_now,
                     interrupt_value(scans << PLACES_SHIFT | number));
+    store_release(&places[number].sent, 1);
     return true;
 }
 
@@ -211,6 +216,8 @@ static bool round_signal(const struct stop *stop, int folder)
                 continue;
             places[count].tid = tid;
             store_relaxed(&places[count].answered, 0);
+            store_relaxed(&places[count].sent, 0);
+            places[count].silence = SILENCE_RUNS;
             store_release(&places_count, ++count);
         }
         signal_next(); /* which goes on to signal those that it finds here */
@@ -256,16 +263,46 @@ static enum silence silence_of(pid_t tid)
         flags = flags * 10 + (uint32_t)(*at - '0');
     if (flags & ENDING)
         return SILENCE_ENDS;
-    return text[got + 1] == 'R' ? SILENCE_RUNS : SILENCE_SLEEPS;
+    return text[got + 1] == 'R'   ? SILENCE_RUNS
+           : text[got + 1] == 'D' ? SILENCE_HELD
+                                  : SILENCE_SLEEPS;
 }
 
-static bool all_silent_sleep(void)
+/* "SigBlk:", a tab, and 64 bits in hexadecimal, the signal 1 in the lowest. */
+static bool is_blocked(pid_t tid)
 {
-    unsigned silent = 0;
-    for (unsigned i = 0; i < places_count; i++)
-        if (load_acquire(&places[i].answered) == 0 &&
-            (++silent > SILENT_MAX || silence_of(places[i].tid) == SILENCE_RUNS))
+    static const char name[] = "\nSigBlk:\t";
+    char text[4096];
+    uint64_t blocked = 0;
+    task_read(tid, "status", text, sizeof text);
+    const char *at = strstr(text, name);
+    for (at = at == NULL ? "" : at + sizeof name - 1; *at > ' '; at++)
+        blocked = blocked << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    return signal_now != 0 && (blocked >> (signal_now - 1) & 1) != 0;
+}
+
+/* Whether the thread will not answer. */
+static bool is_deaf(struct place *place, uint64_t waited_ms)
+{
+    enum silence why = silence_of(place->tid);
+    if (waited_ms < DEAF_MS ? why == SILENCE_RUNS || why == SILENCE_HELD
+                            : why == SILENCE_RUNS && !is_blocked(place->tid))
+        return false;
+    place->silence = why == SILENCE_ENDS ? SILENCE_ENDS : SILENCE_SLEEPS;
+    return true;
+}
+
+/* Whether no more answers are expected. A thread may be about to signal another one. */
+static bool all_silent_are_deaf(uint64_t waited_ms)
+{
+    unsigned looks = 0;
+    for (unsigned i = 0; i < places_count; i++) {
+        struct place *place = &places[i];
+        if (load_acquire(&place->answered) != 0 || place->silence != SILENCE_RUNS)
+            continue;
+        if (++looks > LOOKS_MAX || load_acquire(&place->sent) == 0 || !is_deaf(place, waited_ms))
             return false;
+    }
     return true;
 }
 
@@ -279,7 +316,7 @@ static bool wait_for_answers(const struct stop *stop)
         os_wait(&answers, now, 1);
         if (load_acquire(&answers) != now)
             last_ms = os_now_ms();
-        else if (os_now_ms() - last_ms > ANSWER_MS || all_silent_sleep())
+        else if (os_now_ms() - last_ms > ANSWER_MS || all_silent_are_deaf(os_now_ms() - last_ms))
             break;
     }
     return true;
@@ -332,12 +369,13 @@ static void threads_list(struct stop *stop)
     for (unsigned i = 0; i < places_count; i++) {
         struct roots_thread *thread = &stop->threads[stop->count];
         bool silent = load_acquire(&places[i].answered) == 0;
-        if (silent && silence_of(places[i].tid) == SILENCE_ENDS)
+        if (silent && (places[i].silence == SILENCE_RUNS ? silence_of(places[i].tid)
+                                                         : places[i].silence) == SILENCE_ENDS)
             continue; /* it uses its memory no more */
         stop->silent += silent;
         if (!silent)
             *thread = places[i].thread;
-        else if (!silent_sp(places[i].tid, &thread->sp)) {
+        else if (!silent_note(places[i].tid, thread)) {
             stop->unknown++;
             continue;
         }
@@ -347,18 +385,20 @@ static void threads_list(struct stop *stop)
 }
 
 /* From /proc/self/task/TID/syscall: "number arguments sp pc" of the call that it waits in. */
-static bool silent_sp(pid_t tid, uintptr_t *sp)
+static bool silent_note(pid_t tid, struct roots_thread *thread)
 {
-    enum { SP_FROM_END = 2 };
+    enum { ARGUMENTS = 6, WORDS = ARGUMENTS + 2 };
     char text[256];
-    ssize_t got = (ssize_t)task_read(tid, "syscall", text, sizeof text);
-    unsigned from_end = 0;
-    for (; got > 0 && from_end < SP_FROM_END; got--)
-        from_end += text[got - 1] == ' ';
-    if (got <= 0)
+    uintptr_t words[WORDS];
+    unsigned count = 0;
+    task_read(tid, "syscall", text, sizeof text);
+    for (const char *at = strstr(text, " 0x"); at != NULL && count < WORDS;
+         at = strstr(at, " 0x"), count++)
+        for (at += 3, words[count] = 0; *at > ' '; at++)
+            words[count] = words[count] << 4 | (uintptr_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    if (count < 2 || words[count - 2] == 0)
         return false; /* it runs */
-    *sp = 0;
-    for (const char *at = text + got + 3; *at != ' ' && *at != '\n'; at++) /* behind " 0x" */
-        *sp = *sp << 4 | (uintptr_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
-    return *sp != 0;
+    thread->sp = words[count - 2];
+    memcpy(thread->registers, words, (count - 2) * sizeof words[0]);
+    return true;
 }
