@@ -43,6 +43,7 @@ enum silence { SILENCE_RUNS, SILENCE_HELD, SILENCE_SLEEPS, SILENCE_ENDS };
 
 struct place {
     pid_t tid;
+    pid_t listed; /* its name in /proc, which may count otherwise */
     uint32_t sent, answered;
     enum silence silence; /* if no answer is expected, why; SILENCE_RUNS: it is */
     struct roots_thread thread;
@@ -201,20 +202,23 @@ static bool round_signal(const struct stop *stop, int folder)
 {
     _Alignas(uint64_t) char names[4096];
     unsigned before = places_count, count = before;
+    bool apart = tasks_listed_apart();
     pid_t self = os_tid_asked();
     os_folder_rewind(folder);
     for (ssize_t got;
          keep_standing(stop) && (got = os_folder_read(folder, names, sizeof names)) > 0;) {
         for (ssize_t at = 0; at < got;) {
             const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
-            pid_t tid = 0;
+            pid_t listed = 0;
             for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
-                tid = tid * 10 + (*digit - '0');
+                listed = listed * 10 + (*digit - '0');
+            pid_t tid = apart && listed != 0 ? tasks_listed(listed) : listed;
             at += entry->length;
             if (tid == 0 || tid == self || os_thread_is_ours(tid) || count == PLACES_MAX ||
                 !tid_add(tid))
                 continue;
             places[count].tid = tid;
+            places[count].listed = listed;
             store_relaxed(&places[count].answered, 0);
             store_relaxed(&places[count].sent, 0);
             places[count].silence = SILENCE_RUNS;
@@ -284,9 +288,9 @@ static bool is_blocked(pid_t tid)
 /* Whether the thread will not answer. */
 static bool is_deaf(struct place *place, uint64_t waited_ms)
 {
-    enum silence why = silence_of(place->tid);
+    enum silence why = silence_of(place->listed);
     if (waited_ms < DEAF_MS ? why == SILENCE_RUNS || why == SILENCE_HELD
-                            : why == SILENCE_RUNS && !is_blocked(place->tid))
+                            : why == SILENCE_RUNS && !is_blocked(place->listed))
         return false;
     place->silence = why == SILENCE_ENDS ? SILENCE_ENDS : SILENCE_SLEEPS;
     return true;
@@ -369,13 +373,13 @@ static void threads_list(struct stop *stop)
     for (unsigned i = 0; i < places_count; i++) {
         struct roots_thread *thread = &stop->threads[stop->count];
         bool silent = load_acquire(&places[i].answered) == 0;
-        if (silent && (places[i].silence == SILENCE_RUNS ? silence_of(places[i].tid)
+        if (silent && (places[i].silence == SILENCE_RUNS ? silence_of(places[i].listed)
                                                          : places[i].silence) == SILENCE_ENDS)
             continue; /* it uses its memory no more */
         stop->silent += silent;
         if (!silent)
             *thread = places[i].thread;
-        else if (!silent_note(places[i].tid, thread)) {
+        else if (!silent_note(places[i].listed, thread)) {
             stop->unknown++;
             continue;
         }

@@ -188,8 +188,43 @@ static void task_seen(struct index *index, uint32_t tid)
         scan_calls.joined(number);
 }
 
+static uint32_t number_at(const char *text)
+{
+    uint32_t number = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        number = number * 10 + (uint32_t)(*text - '0');
+    return number;
+}
+
+bool tasks_listed_apart(void)
+{
+    char text[16] = {0};
+    return os_link("/proc/self", text, sizeof text - 1) > 0 && (pid_t)number_at(text) != os_pid();
+}
+
+/* "NSpid:", and its id in each namespace from /proc's to its own, with a tab before each. */
+pid_t tasks_listed(pid_t listed)
+{
+    char path[64], text[4096] = {0};
+    struct print print;
+    print_start(&print, path, sizeof path);
+    print_format(&print, "/proc/self/task/%d/status", (int)listed);
+    int fd = os_open(print_string(&print), O_RDONLY | O_CLOEXEC, 0);
+    if (fd >= 0) {
+        os_read(fd, text, sizeof text - 1);
+        os_close(fd);
+    }
+    uint32_t own = 0;
+    const char *at = strstr(text, "\nNSpid:");
+    for (at = at == NULL ? "" : at + 1; *at != '\0' && *at != '\n'; at++)
+        if (*at == '\t')
+            own = number_at(at + 1);
+    return (pid_t)own;
+}
+
 static void names_read(struct index *index, int folder)
 {
+    bool apart = tasks_listed_apart();
     char *names = os_map(NAMES_SIZE);
     if (names == NULL)
         return;
@@ -199,9 +234,9 @@ static void names_read(struct index *index, int folder)
             break;
         for (ssize_t at = 0; at < got;) {
             const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
-            uint32_t tid = 0;
-            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
-                tid = tid * 10 + (uint32_t)(*digit - '0');
+            uint32_t tid = number_at(entry->name);
+            if (tid != 0 && apart)
+                tid = (uint32_t)tasks_listed((pid_t)tid);
             if (tid != 0)
                 task_seen(index, tid);
             at += entry->length;

@@ -104,6 +104,12 @@ struct tasks_scan {
 void tasks_scan(const struct tasks_scan *calls);
 void tasks_scan_start(const struct tasks_scan *calls);
 
+/* Whether /proc counts threads in another namespace than the process does: it is that of a
+ * container's host. Opens no file. */
+bool tasks_listed_apart(void);
+/* What the process calls a thread that /proc/self/task lists so; 0: it is gone. Opens a file. */
+pid_t tasks_listed(pid_t listed);
+
 /* What the kernel calls a thread; `name` stays as it is if it does not say. Opens a file. */
 void tasks_name_of(pid_t tid, char name[TASK_NAME_SIZE]);
 /* The name of its thread: asks the kernel while that lives. Not in signal handlers. */
