@@ -47,7 +47,7 @@ static void scan_make_now(struct shared *shared);
 static bool scan_here(void);
 static bool scan_opened(bool in_place);
 static void copy_run(void);
-static enum leak_failure copy_wait(pid_t copy, struct shared *shared);
+static enum leak_failure copy_wait(pid_t copy, struct shared *shared, bool in_vain);
 
 const struct leak_scan *leak_find(const struct leak_request *request)
 {
@@ -91,8 +91,9 @@ static void scan_make(struct shared *shared)
 
 static void scan_make_now(struct shared *shared)
 {
-    uint64_t before_ns = os_now_ns();
     struct leak_scan *scan = &shared->scan;
+    bool announced = apart_is_announced();
+    uint64_t before_ns = os_now_ns();
     priority = os_thread_hurry();
     enum stop_outcome outcome = stop_threads(&stop_now);
     if (outcome != STOP_DONE) {
@@ -113,16 +114,20 @@ static void scan_make_now(struct shared *shared)
     scan->silent = stop_now.silent;
     touched_open(&touched_before);
     stop_extend(STAND_MS); /* a copy of 100 GiB takes seconds to make, too */
-    pid_t copy = apart_take(&apart_now) ? os_copy_start(copy_run, STACK_SIZE) : -1;
+    pid_t copy = apart_take(&apart_now) && !announced ? os_copy_start(copy_run, STACK_SIZE) : -1;
     scan->in_place = copy <= 0; /* no process or no memory for a copy, or it would lack some */
     if (scan->in_place)
-        shared->good = scan_opened(true) && stop_holds();
+        shared->good = scan_opened(true);
+    bool held = stop_holds(); /* else they have gone on, and what was noted of them is old */
     scan->stood_us = (os_now_ns() - before_ns) / 1000; /* they may run before this thread does */
     stop_release();
     os_thread_relax(priority);
     touched_close(&touched_before);
     if (copy > 0)
-        failure = copy_wait(copy, shared);
+        failure = copy_wait(copy, shared, !held);
+    shared->good = shared->good && held;
+    if (!held)
+        failure = LEAK_TOO_BUSY;
     scan->took_us = (os_now_ns() - before_ns) / 1000;
     apart_free(&apart_now);
     stop_free(&stop_now);
@@ -283,11 +288,11 @@ static void copy_run(void)
     os_exit(0);
 }
 
-static enum leak_failure copy_wait(pid_t copy, struct shared *shared)
+static enum leak_failure copy_wait(pid_t copy, struct shared *shared, bool in_vain)
 {
     uint64_t since_ms = os_now_ms();
     enum leak_failure failed = LEAK_NO_MEANS; /* if it ends without a result */
-    while (load_acquire(&shared->done) == 0 && failed != LEAK_TOO_LONG) {
+    while (!in_vain && load_acquire(&shared->done) == 0 && failed != LEAK_TOO_LONG) {
         if (os_copy_ended(copy))
             return load_acquire(&shared->done) != 0 ? LEAK_NO_MEANS : LEAK_COPY_ENDED;
         if (os_now_ms() - since_ms > PATIENCE_MS)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "base/os_thread.h"
@@ -196,10 +197,20 @@ static uint32_t number_at(const char *text)
     return number;
 }
 
+static void task_read(const char *path, char *text, size_t size)
+{
+    int fd = os_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    os_read(fd, text, size);
+    os_close(fd);
+}
+
 bool tasks_listed_apart(void)
 {
     char text[16] = {0};
-    return os_link("/proc/self", text, sizeof text - 1) > 0 && (pid_t)number_at(text) != os_pid();
+    task_read("/proc/self/stat", text, sizeof text - 1);
+    return text[0] != '\0' && (pid_t)number_at(text) != os_pid();
 }
 
 /* "NSpid:", and its id in each namespace from /proc's to its own, with a tab before each. */
@@ -209,11 +220,7 @@ pid_t tasks_listed(pid_t listed)
     struct print print;
     print_start(&print, path, sizeof path);
     print_format(&print, "/proc/self/task/%d/status", (int)listed);
-    int fd = os_open(print_string(&print), O_RDONLY | O_CLOEXEC, 0);
-    if (fd >= 0) {
-        os_read(fd, text, sizeof text - 1);
-        os_close(fd);
-    }
+    task_read(print_string(&print), text, sizeof text - 1);
     uint32_t own = 0;
     const char *at = strstr(text, "\nNSpid:");
     for (at = at == NULL ? "" : at + 1; *at != '\0' && *at != '\n'; at++)
@@ -224,7 +231,7 @@ pid_t tasks_listed(pid_t listed)
 
 static void names_read(struct index *index, int folder)
 {
-    bool apart = tasks_listed_apart();
+    bool apart = !confined(CONFINE_OPEN) && tasks_listed_apart();
     char *names = os_map(NAMES_SIZE);
     if (names == NULL)
         return;

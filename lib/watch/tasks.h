@@ -105,7 +105,7 @@ void tasks_scan(const struct tasks_scan *calls);
 void tasks_scan_start(const struct tasks_scan *calls);
 
 /* Whether /proc counts threads in another namespace than the process does: it is that of a
- * container's host. Opens no file. */
+ * container's host. Opens a file. */
 bool tasks_listed_apart(void);
 /* What the process calls a thread that /proc/self/task lists so; 0: it is gone. Opens a file. */
 pid_t tasks_listed(pid_t listed);
