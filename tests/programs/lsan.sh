@@ -49,6 +49,8 @@ run 0 ./linked leak MEMOIR=leak.lsan:on LSAN_OPTIONS=detect_leaks=0
 says_not LeakSanitizer
 run 23 ./linked leak MEMOIR=leak.lsan:on LSAN_OPTIONS=max_leaks=1
 [ "$(grep -c 'leak of' err)" = 1 ] || fail "max_leaks"
+says '^The 1 top leak(s):$'
+says '^Omitting [1-9][0-9]* more leak(s)\.$'
 says '^SUMMARY: LeakSanitizer: 900 byte(s) leaked in 15 allocation(s).$'
 
 for pattern in lose_list '^lose_l*t$' 'lose*list' ; do

@@ -18,20 +18,26 @@ uint64_t lsan_report(const struct leak_scan *scan)
     size_t room = (size_t)2 * SCAN_ROWS * sizeof(struct leaks_stack);
     struct leaks_stack *leaks = os_map(room);
     uint64_t bytes = 0, objects = 0;
-    unsigned count = leaks == NULL ? 0 : leaks_gather(leaks, &scan->result), shown = 0;
+    unsigned count = leaks == NULL ? 0 : leaks_gather(leaks, &scan->result), counted = 0, shown = 0;
     for (unsigned i = 0; i < count; i++) {
         leaks[i].suppressed = is_suppressed(&leaks[i]);
         bytes += leaks[i].suppressed ? 0 : leaks[i].bytes;
         objects += leaks[i].suppressed ? 0 : leaks[i].objects;
+        counted += !leaks[i].suppressed;
     }
+    bool some = lsan_options.leaks_max > 0 && counted > lsan_options.leaks_max;
     if (objects > 0)
         message_format("\n=================================================================\n"
                        "==%d==ERROR: LeakSanitizer: detected memory leaks\n\n",
                        (int)os_pid());
+    if (some)
+        message_format("The %u top leak(s):\n", lsan_options.leaks_max);
     for (unsigned i = 0; i < count; i++)
         if (!leaks[i].suppressed &&
             (lsan_options.leaks_max == 0 || shown++ < lsan_options.leaks_max))
             leak_print(&leaks[i], &scan->result);
+    if (some)
+        message_format("Omitting %u more leak(s).\n", counted - lsan_options.leaks_max);
     if (lsan_options.print_suppressions)
         lsan_suppress_print();
     if (objects > 0)
