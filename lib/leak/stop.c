@@ -39,7 +39,7 @@ enum {
 };
 
 /* Why a thread does not answer. */
-enum silence { SILENCE_RUNS, SILENCE_HELD, SILENCE_SLEEPS, SILENCE_ENDS };
+enum silence { SILENCE_RUNS, SILENCE_SLEEPS, SILENCE_ENDS };
 
 struct place {
     pid_t tid;
@@ -55,7 +55,8 @@ static unsigned places_count; /* threads to be signalled */
 static unsigned signalled;    /* those of them that a thread has signalled, or is about to */
 static int signal_now;
 static uint32_t scans;     /* a late answer is one to an earlier scan */
-static uint32_t answering; /* threads in the part of the handler that uses the places */
+static uint32_t answering; /* threads in the part of the handler that uses the places, */
+static uint32_t inside;    /* and in all of it: those that stand still, and late ones */
 static pid_t scanned;      /* the process that they belong to; a parent's id was left by fork */
 static uint32_t answers;
 static uint32_t answers_wanted;    /* our thread is woken when there are that many */
@@ -140,8 +141,10 @@ void stop_free(struct stop *stop)
 static bool late_ones_leave(void)
 {
     uint64_t since_ms = os_now_ms();
-    if (scanned != os_pid())
+    if (scanned != os_pid()) {
         store_relaxed(&answering, 0);
+        store_relaxed(&inside, 0);
+    }
     scanned = os_pid();
     for (uint32_t now; (now = __atomic_load_n(&answering, __ATOMIC_SEQ_CST)) > 0;) {
         if (os_now_ms() - since_ms > ANSWER_MS)
@@ -267,39 +270,47 @@ static enum silence silence_of(pid_t tid)
         flags = flags * 10 + (uint32_t)(*at - '0');
     if (flags & ENDING)
         return SILENCE_ENDS;
-    return text[got + 1] == 'R'   ? SILENCE_RUNS
-           : text[got + 1] == 'D' ? SILENCE_HELD
-                                  : SILENCE_SLEEPS;
+    return text[got + 1] == 'R' ? SILENCE_RUNS : SILENCE_SLEEPS;
 }
 
-/* "SigBlk:", a tab, and 64 bits in hexadecimal, the signal 1 in the lowest. */
-static bool is_blocked(pid_t tid)
+/* Whether our signal is in one of the sets that /proc/self/task/TID/status tells: a name, a tab,
+ * and 64 bits in hexadecimal, signal 1 in the lowest. */
+static bool is_in_set(const char *text, const char *name)
 {
-    static const char name[] = "\nSigBlk:\t";
-    char text[4096];
-    uint64_t blocked = 0;
-    task_read(tid, "status", text, sizeof text);
+    uint64_t set = 0;
     const char *at = strstr(text, name);
-    for (at = at == NULL ? "" : at + sizeof name - 1; *at > ' '; at++)
-        blocked = blocked << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
-    return signal_now != 0 && (blocked >> (signal_now - 1) & 1) != 0;
+    for (at = at == NULL ? "" : at + strlen(name); *at > ' '; at++)
+        set = set << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    return signal_now == 0 || (set >> (signal_now - 1) & 1) != 0; /* 0: no thread gets one */
 }
 
-/* Whether the thread will not answer. */
+/* Whether the thread will not answer: the signal waits for it, and it blocks that, or the kernel
+ * or a debugger does not let it go. One that has the signal is in the handler, and will. */
 static bool is_deaf(struct place *place, uint64_t waited_ms)
 {
-    enum silence why = silence_of(place->listed);
-    if (waited_ms < DEAF_MS ? why == SILENCE_RUNS || why == SILENCE_HELD
-                            : why == SILENCE_RUNS && !is_blocked(place->listed))
+    static const char name[] = "\nState:\t";
+    char text[4096];
+    task_read(place->listed, "status", text, sizeof text);
+    const char *state = strstr(text, name);
+    if (state == NULL || !is_in_set(text, "\nSigPnd:\t")) {
+        place->silence = silence_of(place->listed) == SILENCE_ENDS ? SILENCE_ENDS : SILENCE_RUNS;
+        return place->silence == SILENCE_ENDS;
+    }
+    state += sizeof name - 1;
+    bool blocked = is_in_set(text, "\nSigBlk:\t");
+    if ((*state == 'R' && !blocked) || (waited_ms < DEAF_MS && !(*state == 'S' && blocked)))
         return false;
-    place->silence = why == SILENCE_ENDS ? SILENCE_ENDS : SILENCE_SLEEPS;
+    place->silence = SILENCE_SLEEPS;
     return true;
 }
 
-/* Whether no more answers are expected. A thread may be about to signal another one. */
+/* Whether no more answers are expected. A thread may be about to signal another one, or still in
+ * the handler of the last scan, where it blocks all signals. */
 static bool all_silent_are_deaf(uint64_t waited_ms)
 {
     unsigned looks = 0;
+    if (load_acquire(&inside) > load_acquire(&answers))
+        return false;
     for (unsigned i = 0; i < places_count; i++) {
         struct place *place = &places[i];
         if (load_acquire(&place->answered) != 0 || place->silence != SILENCE_RUNS)
@@ -330,14 +341,17 @@ static bool wait_for_answers(const struct stop *stop)
 static void on_stop(const void *info, void *context)
 {
     uint32_t value = (uint32_t)(uintptr_t)((const siginfo_t *)info)->si_value.sival_ptr;
+    __atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&answering, 1, __ATOMIC_SEQ_CST);
     uint32_t now = answer(value, context);
     __atomic_sub_fetch(&answering, 1, __ATOMIC_SEQ_CST);
-    if (now == 0)
-        return;
-    while (load_acquire(&stopping) == now && stop_holds()) /* not for the next scan: it asks anew */
-        os_wait(&stopping, now, STOP_MAX_MS);
-    os_wake(&stopping, NEXT);
+    if (now != 0) {
+        /* Not for the next scan: it asks anew. */
+        while (load_acquire(&stopping) == now && stop_holds())
+            os_wait(&stopping, now, STOP_MAX_MS);
+        os_wake(&stopping, NEXT);
+    }
+    __atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The scan that the thread has answered; 0: it was asked by one that is over. */
