@@ -126,6 +126,9 @@ const char *leaks_refusal(void)
     case LEAK_NO_MEANS:
         break;
     }
+    if (os_thread_count() == 0)
+        return "/proc, which tells of threads and mappings, can't be read here; mount it, or allow "
+               "more descriptors";
     return "the system gave no thread for it, no memory, or no way to read this process; try again";
 }
 

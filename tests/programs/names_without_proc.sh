@@ -79,4 +79,9 @@ for file in pie.memoir "$(ls pie.pprof-*)"; do
     "$MEMOIR_TOOL" traces "$file" -v -q --debug-path "$place/kept" >traces
     grep -q own_function traces || fail "$file: no build id of the program: $(cat traces)"
 done
+# what needs it says so
+# shellcheck disable=SC2016 # the inner shell expands them
+unshare -rm sh -c 'mount -t tmpfs none /proc; cd "$1"; MEMOIR=leak.at_exit:on LD_PRELOAD=$2 ./pie' sh \
+    "$place" "$MEMOIR_LIB" 2>err || fail "it does not run with leak.at_exit"
+grep -q '^memoir: no scan for lost blocks: /proc, which tells of threads' err || fail "not told: $(cat err)"
 finish
