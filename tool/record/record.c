@@ -26,11 +26,11 @@
 #include "tool/record/largest.h"
 #include "tool/record/record_folder.h"
 #include "tool/record/record_name.h"
+#include "tool/record/record_told.h"
 #include "tool/record/summary.h"
 #include "tool/terminal/terminal.h"
 
 static const char folder_shape[] = "/.memoir-XXXXXX";
-static const char capture_name[] = "run.memoir";
 static const char dump_name[] = "dump";
 static const char guard_name[] = "guard"; /* of reports about guarded blocks */
 static const char state_name[] = "state"; /* of recorder files */
@@ -38,19 +38,12 @@ static const char state_name[] = "state"; /* of recorder files */
 static void command_join(char *text, size_t size, char **words);
 static bool folder_make(struct record *record, struct error *error);
 static bool folder_try(struct record *record, const char *place);
-static void head_print(const struct record *record, const struct child *child,
-                       const struct summary *summary, int64_t time_ns);
-static void command_print(FILE *out, const char *command, size_t length);
-static void end_print(FILE *out, int status);
 static void record_keep(struct record *record);
-static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
 static void file_keep(const struct record *record, const struct child *child,
                       const struct summary *summary, const char *name, char *path, size_t size);
 static size_t others_keep(const struct record *record);
 static void reports_print(const struct record *record);
-static void file_print(const struct record *record, const char *path, size_t others);
-static const char *path_from_here(const char *path);
 static int folder_beside(const struct record *record);
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
@@ -154,7 +147,7 @@ static bool folder_make(struct record *record, struct error *error)
 
 static bool folder_try(struct record *record, const char *place)
 {
-    size_t length = strlen(place) + sizeof folder_shape + sizeof capture_name;
+    size_t length = strlen(place) + sizeof folder_shape + sizeof RECORD_CAPTURE;
     errno = ENAMETOOLONG;
     if (length >= CONFIG_PATH_SIZE || length >= sizeof record->about.folder || strchr(place, ',') ||
         strchr(place, '#'))
@@ -169,7 +162,7 @@ static bool folder_try(struct record *record, const char *place)
 const char *record_options(const struct record *record, char *text, size_t size)
 {
     int length = snprintf(text, size, "capture=%s/%s,capture.replace=off", record->about.folder,
-                          capture_name);
+                          RECORD_CAPTURE);
     if (record->about.path[0] && length > 0 && (size_t)length < size)
         length += snprintf(text + length, size - (size_t)length, ",recorder=%s/%s,recorder.run=on",
                            record->about.states, state_name);
@@ -196,7 +189,7 @@ void record_announce(void *context, pid_t pid)
     if (!process_read(&process, pid))
         process.command[0] = '\0';
     fprintf(stderr, "memoir: process %d goes on in the background: ", pid);
-    command_print(stderr, process.command, strlen(process.command));
+    told_command(stderr, process.command);
     fprintf(stderr, "\n    recorded until it ends; memoir top %d asks it, Ctrl-C leaves it alone\n",
             pid);
 }
@@ -230,39 +223,6 @@ static void record_keep(struct record *record)
         close(record->lock);
     folder_release(&record->about);
     record->about.folder[0] = record->about.path[0] = '\0';
-}
-
-static void all_print(const struct record *record, const struct child *child,
-                      const struct largest *largest)
-{
-    struct summary *summary = largest->summary;
-    const char *command = summary_command(summary);
-    bool alone = largest->count == 1 && summary_pid(summary) == child->pid;
-    bool later = largest_has_later(largest);
-    /* One recording has one duration, here and when its file is read. */
-    int64_t time_ns = alone ? summary_duration_ns(summary) : -1;
-    head_print(record, child, summary, time_ns >= 0 ? time_ns : (int64_t)child->time_ms * 1000000);
-    if (!alone) {
-        if (largest->count > 1)
-            fprintf(stderr, "    the largest of %zu processes", largest->count);
-        else
-            fputs("    a process that it started", stderr);
-        fprintf(stderr, ", %ld: ", (long)summary_pid(summary));
-        command_print(stderr, command, strlen(command));
-        int status;
-        if (summary_pid(summary) != child->pid &&
-            child_end_of(child, (pid_t)summary_pid(summary), &status))
-            end_print(stderr, status);
-        fputc('\n', stderr);
-    }
-    if (later) {
-        fputs("    as it was before it became another program (exec): ", stderr);
-        command_print(stderr, command, strlen(command));
-        fputc('\n', stderr);
-    }
-    /* The kernel's peak RSS is that of the largest process, whichever that was. */
-    summary_print(summary, record->rows, later ? 0 : child->time_ms,
-                  alone ? child->rss_peak_bytes : 0, record->suppressions);
 }
 
 /* For `memoir recover`: the folder of the recording, or a new one if it is gone, or another user
@@ -299,7 +259,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         shelf_collect(&record->about);
     if (!largest_find(&largest, record->about.inside, child->pid)) {
         reports_print(record);
-        nothing_print(record, child);
+        told_nothing(record, child);
         record_drop(record);
         return false;
     }
@@ -312,11 +272,11 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     size_t others = others_keep(record);
     reports_print(record);
     if (!record->silent)
-        all_print(record, child, &largest);
+        told_print(record, child, &largest);
     if (!there)
         terminal_warn("no dump in the format %s was made", record->about.format);
     if (path[0] && !record->silent)
-        file_print(record, path, others);
+        told_file(record, path, others);
     if (there && !path[0]) { /* nothing else has the recording */
         terminal_warn("the recording stays in %s", record->about.folder);
         folder_release(&record->about);
@@ -348,7 +308,7 @@ static void reports_print(const struct record *record)
         if (!record->silent && !guard_report_print(from, stderr, false, &error))
             terminal_warn("%s", error.text);
         if (rename(from, to) == 0 && !record->silent)
-            fprintf(stderr, "  kept as %s\n", path_from_here(to));
+            fprintf(stderr, "  kept as %s\n", told_path(to));
     }
     if (listing)
         closedir(listing);
@@ -362,90 +322,6 @@ void record_drop(struct record *record)
     shelf_drop(&record->about);
     record->about.path[0] = '\0';
     folder_remove(&record->about);
-}
-
-/* The words, joined by spaces, cut to TEXT_MAX. Programs that set their own title leave empty words
- * at the end. */
-static void command_print(FILE *out, const char *command, size_t length)
-{
-    enum { TEXT_MAX = 60 };
-    char text[TEXT_MAX];
-    for (;;) {
-        if (length > 0 && command[length - 1] == '\0')
-            length--;
-        else if (length > 3 && memcmp(command + length - 3, " ''", 3) == 0)
-            length -= 3;
-        else
-            break;
-    }
-    size_t shown = length < TEXT_MAX ? length : TEXT_MAX;
-    memcpy(text, command, shown);
-    for (size_t i = 0; i < shown; i++)
-        if (text[i] == '\0' || text[i] == '\n')
-            text[i] = ' ';
-    terminal_clean(text, shown);
-    fprintf(out, "%.*s%s", (int)shown, text, length > TEXT_MAX ? "..." : "");
-}
-
-/* "   exit 0". */
-static void end_print(FILE *out, int status)
-{
-    if (WIFSIGNALED(status))
-        fprintf(out, "   ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else
-        fprintf(out, "   exit %d", WEXITSTATUS(status));
-}
-
-static void head_print(const struct record *record, const struct child *child,
-                       const struct summary *summary, int64_t time_ns)
-{
-    char time[32], rate[32];
-    FILE *out = wrap_errors();
-    fprintf(out, "%smemoir:%s ", terminal_error_colors() ? "\033[1m" : "",
-            terminal_error_colors() ? "\033[0m" : "");
-    command_print(out, record->about.command, strlen(record->about.command));
-    if (child->unseen)
-        fputs(summary_ended(summary) ? "   exited normally" : "   killed, or ended by _exit", out);
-    else
-        end_print(out, child->status);
-    if (!child->unseen && WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGKILL &&
-        oom_kills() > record->oom_before)
-        fputs(", out of memory", out);
-    if (time_ns > 0)
-        fprintf(out, "   %s", style_time(time, time_ns));
-    if (summary_rate(summary) > 0) {
-        struct print print;
-        print_start(&print, rate, sizeof rate);
-        print_size(&print, (uint64_t)summary_rate(summary));
-        fprintf(out, "   recorded 1 in %s\n", print_string(&print));
-    } else {
-        fprintf(out, "   %s\n",
-                summary_rate(summary) == 0 ? "recorded every block" : "recorded no blocks");
-    }
-    wrap_end(out);
-}
-
-/* Why there is no capture: as much as can be told from outside. */
-static void nothing_print(const struct record *record, const struct child *child)
-{
-    char path[2 * PATH_MAX];
-    struct stat begun;
-    snprintf(path, sizeof path, "%s/%s", record->about.inside, capture_name);
-    if (stat(path, &begun) == 0 && begun.st_size == 0)
-        terminal_warn("nothing was recorded: the file could not be written; choose another "
-                      "with --output");
-    else if (stat(path, &begun) == 0) /* the library was there */
-        terminal_warn("nothing was recorded: the program ended before its first snapshot, and had "
-                      "no recorder file to keep what it did; make room in /dev/shm");
-    else if (!child->unseen && WIFSIGNALED(child->status))
-        terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before "
-                      "libmemoir.so was loaded, or runs without it; memoir doctor %s says why",
-                      WTERMSIG(child->status), strsignal(WTERMSIG(child->status)),
-                      record->about.program);
-    else
-        terminal_warn("nothing was recorded: the program runs without libmemoir.so; memoir doctor "
-                      "%s says why",
-                      record->about.program);
 }
 
 /* The dump of a process: PREFIX-DATE-TIME-PID-... */
@@ -557,39 +433,6 @@ static size_t others_keep(const struct record *record)
     if (listing)
         closedir(listing);
     return count;
-}
-
-static void file_print(const struct record *record, const char *path, size_t others)
-{
-    char size[32];
-    struct stat found = {0};
-    struct print print;
-    print_start(&print, size, sizeof size);
-    print_size(&print, stat(path, &found) == 0 ? (uint64_t)found.st_size : 0);
-    const char *shown = path_from_here(path);
-    bool inside = shown != path;
-    fprintf(stderr, "\n    %s   %s\n", shown, print_string(&print));
-    if (others > 0)
-        fprintf(stderr, "    and %zu more files there, of the other processes\n", others);
-    if (!record->about.wanted[0] && !inside)
-        fputs("    (there, because the current folder is not writable)\n", stderr);
-    if (!record->about.wanted[0] && !record->about.format[0] &&
-        inside) /* the newest here is what they take */
-        terminal_next(record->locked
-                          ? "memoir top      memoir top --metric wait      memoir threads"
-                      : record->timed
-                          ? "memoir top      memoir top --metric cpu      memoir top -o flame.svg "
-                            "--metric cpu"
-                          : "memoir top      memoir leaks      memoir time");
-}
-
-/* The part of `path` behind the current folder; all of it if it lies elsewhere. */
-static const char *path_from_here(const char *path)
-{
-    char here[PATH_MAX];
-    size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-    bool inside = length > 0 && strncmp(path, here, length) == 0 && path[length] == '/';
-    return inside ? path + length + 1 : path;
 }
 
 /* How much of the folder's name is that of the folder around it. */

@@ -15,6 +15,9 @@
 #include "tool/record/summary.h"
 #include "tool/terminal/terminal.h"
 
+/* The name of the capture of a recording, in its folder; further processes add to it. */
+#define RECORD_CAPTURE "run.memoir"
+
 struct record {
     struct shelf_about about; /* what the recording is, and where its files are */
     int lock;                 /* on the shelf, while this process will finish the recording */
