@@ -49,6 +49,27 @@ said "^    the largest of 2 processes, $daemon: ../target daemon   exit 0\$"
 memoir top ./*.memoir 2>/dev/null | grep -q keep_some || fail "$what: nothing in the recording"
 clear
 
+what='a daemon that does nothing is killed'
+build -x c - -o ../idle <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+void *volatile kept;
+int main(void)
+{
+    kept = malloc(5000000);
+    if (daemon(1, 1) != 0)
+        return 1;
+    for (;;)
+        pause();
+}
+END
+start ../idle
+sleep 0.3
+kill -KILL "$daemon"
+wait $run
+said "^    process $daemon, in the background:   ended by signal 9|^    the largest of 2 processes, $daemon: ../idle   ended by signal 9"
+clear
+
 what='a signal for run is for the daemon'
 start --exact ../target daemon
 for _ in $(seq 100); do

@@ -21,6 +21,8 @@
 
 static void head_print(const struct record *record, const struct child *child,
                        const struct summary *summary, int64_t time_ns);
+static void background_print(const struct record *record, const struct child *child,
+                             const struct summary *summary);
 static void end_print(FILE *out, int status);
 
 void told_print(const struct record *record, const struct child *child,
@@ -46,6 +48,7 @@ void told_print(const struct record *record, const struct child *child,
             end_print(stderr, status);
         fputc('\n', stderr);
     }
+    background_print(record, child, summary);
     if (later) {
         fputs("    as it was before it became another program (exec): ", stderr);
         told_command(stderr, command);
@@ -71,6 +74,19 @@ void told_command(FILE *out, const char *command)
             text[i] = ' ';
     terminal_clean(text, shown);
     fprintf(out, "%.*s%s", (int)shown, text, length > TEXT_MAX ? "..." : "");
+}
+
+/* A daemon that did nothing has no recording of its own; how it ended is known. */
+static void background_print(const struct record *record, const struct child *child,
+                             const struct summary *summary)
+{
+    int status;
+    if (record->background == 0 || record->background == summary_pid(summary) ||
+        !child_end_of(child, record->background, &status))
+        return;
+    fprintf(stderr, "    process %d, in the background:", (int)record->background);
+    end_print(stderr, status);
+    fputc('\n', stderr);
 }
 
 /* "   exit 0". */
