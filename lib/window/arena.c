@@ -14,11 +14,11 @@
 #include "lib/window/huge.h"
 
 /*
- * Places to try, widest first. 32 TiB is clear of what x86-64 and 48-bit aarch64 kernels use on
- * their own (programs and libraries at the top, or from 42 TiB up in the old layout), of the
- * sanitizers' shadows and of the heaps that language runtimes put at fixed addresses. The others
- * serve kernels and emulators with fewer address bits, and thread sanitizer, which knows low
- * addresses only.
+ * Places to try, widest first. The first one, from 32 TiB with the tables below it to 42.5 TiB, is
+ * clear of what x86-64 and 48-bit aarch64 kernels use on their own (programs and libraries at the
+ * top, or from 42.6 TiB up in the old layout), of the sanitizers' shadows and of the heaps that
+ * language runtimes put at fixed addresses (clisp's goes up to 32 TiB). The others serve kernels
+ * and emulators with fewer address bits, and thread sanitizer, which knows low addresses only.
  */
 struct place {
     uintptr_t base;
@@ -27,7 +27,7 @@ struct place {
 
 static const struct place places[] = {
 #ifndef __SANITIZE_THREAD__
-    {UINT64_C(1) << 45, (size_t)8 << 40},
+    {UINT64_C(34) << 40, (size_t)8 << 40},
     {UINT64_C(1) << 40, (size_t)1 << 40},
 #endif
     {UINT64_C(1) << 37, (size_t)128 << 30},
@@ -134,7 +134,7 @@ static struct table table_at(char *part, unsigned number, size_t most)
 
 static bool place_try(const struct place *place)
 {
-    uintptr_t slide = (os_random() % (place->size / 8)) & ~(uintptr_t)(HUGE_PAGE - 1);
+    uintptr_t slide = (os_random() % (place->size / 16)) & ~(uintptr_t)(HUGE_PAGE - 1);
     size_t part = place->size / (4 * PARTS);
     uintptr_t base = place->base + slide;
     size_t fine = live_shifts[0], middle = live_shifts[1], coarse = live_shifts[2];

@@ -33,6 +33,29 @@ for order in "$place/libuser.so:$MEMOIR_LIB" "$MEMOIR_LIB:$place/libuser.so"; do
     said=$(LD_PRELOAD=$order timeout 60 "$place/program" 2>&1)
     [ "$said" = works ] || fail "preloaded as $order: $said"
 done
+# Addresses that language runtimes put their heaps at (sbcl, Go, the JVM, clisp) are free.
+build -x c - -o "$place/fixed" <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+int main(void)
+{
+    static const unsigned long places[][2] = {
+        {0x1000000000, 8ul << 30}, {0xc000000000, 64ul << 30}, {0x40000000000, 12ul << 40}, {0x100000000000, 16ul << 40}};
+    void *volatile block = malloc(100);
+    for (int i = 0; i < 4; i++)
+        if (mmap((void *)places[i][0], places[i][1], PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != (void *)places[i][0])
+            printf("%lx is taken\n", places[i][0]);
+    free(block);
+    return 0;
+}
+END
+bare=$("$place/fixed")
+said=$(LD_PRELOAD=$MEMOIR_LIB "$place/fixed")
+[ "$said" = "$bare" ] || fail "fixed addresses: $said"
+
 # One that stands in for functions of libc's, allocates before it knows theirs, and can't bear a call meanwhile.
 cat >"$place/stand_in.c" <<'END'
 #define _GNU_SOURCE
