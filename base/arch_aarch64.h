@@ -120,6 +120,9 @@ static inline long arch_call_again(const char *frame, bool (*readable)(const voi
     return readable(pc, ARCH_CALL_BYTES) && arch_is_call(pc) ? *(const long *)(frame + X8) : -1;
 }
 
+/* The register of a call's second argument, for `arch_signal_slot`: x1. */
+enum { ARCH_CALL_SECOND = 1 };
+
 /* A call that is to begin again ends instead, with EINTR. */
 static inline void arch_call_end(char *frame)
 {

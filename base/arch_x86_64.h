@@ -104,6 +104,9 @@ static inline long arch_call_again(const char *frame, bool (*readable)(const voi
     return *(const uintptr_t *)(frame + RCX) == pc + LENGTH ? *(const long *)(frame + RESULT) : -1;
 }
 
+/* The register of a call's second argument, for `arch_signal_slot`: rsi. */
+enum { ARCH_CALL_SECOND = 4 };
+
 /* A call that is to begin again ends instead, with EINTR. */
 static inline void arch_call_end(char *frame)
 {

@@ -19,24 +19,25 @@
 
 /* What can be denied. */
 enum confine {
-    CONFINE_THREADS = 1,    /* asking whether a thread exists */
-    CONFINE_NAMES = 2,      /* the names of threads */
-    CONFINE_NODE = 4,       /* the memory node of a thread */
-    CONFINE_MESSAGES = 8,   /* lines on standard error */
-    CONFINE_OPEN = 16,      /* reading a file */
-    CONFINE_FILES = 32,     /* dumps and captures */
-    CONFINE_CONTROL = 64,   /* control from outside */
-    CONFINE_ENDING = 128,   /* the last snapshot when a signal ends the program */
-    CONFINE_CPU = 256,      /* the CPU profile */
-    CONFINE_GROW = 512,     /* a longer recorder file */
-    CONFINE_LEAKS = 1024,   /* scans for lost blocks */
-    CONFINE_HURRY = 2048,   /* a thread of ours runs before the program's */
-    CONFINE_EVENTS = 4096,  /* clocks of the CPU profile that ring more often than the tick */
-    CONFINE_WRITTEN = 8192, /* which pages the program writes to */
-    CONFINE_ALL = 16383,
+    CONFINE_THREADS = 1,     /* asking whether a thread exists */
+    CONFINE_NAMES = 2,       /* the names of threads */
+    CONFINE_NODE = 4,        /* the memory node of a thread */
+    CONFINE_MESSAGES = 8,    /* lines on standard error */
+    CONFINE_OPEN = 16,       /* reading a file */
+    CONFINE_FILES = 32,      /* dumps and captures */
+    CONFINE_CONTROL = 64,    /* control from outside */
+    CONFINE_ENDING = 128,    /* the last snapshot when a signal ends the program */
+    CONFINE_CPU = 256,       /* the CPU profile */
+    CONFINE_GROW = 512,      /* a longer recorder file */
+    CONFINE_LEAKS = 1024,    /* scans for lost blocks */
+    CONFINE_HURRY = 2048,    /* a thread of ours runs before the program's */
+    CONFINE_EVENTS = 4096,   /* clocks of the CPU profile that ring more often than the tick */
+    CONFINE_WRITTEN = 8192,  /* which pages the program writes to */
+    CONFINE_SIGNALS = 16384, /* asking which signals wait for the end of a handler */
+    CONFINE_ALL = 32767,
     /* Reading the processor's time stamp counter, which no filter can deny, but seccomp's strict
      * mode does, and prctl(PR_SET_TSC). */
-    CONFINE_CLOCK = 16384,
+    CONFINE_CLOCK = 32768,
 };
 
 extern HIDDEN uint32_t confine_denied; /* a sum of these */

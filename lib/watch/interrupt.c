@@ -7,6 +7,7 @@
  */
 #include "lib/watch/interrupt.h"
 
+#include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -126,8 +127,17 @@ void interrupt_forked(void)
     store_relaxed(&version, (version + 1) & ~1u);
 }
 
-/* Whether the kernel makes a call again that may wait without end. Code that is just about to make
- * one for the second time looks the same. */
+/* Locks of priority inheritance begin again after every handler, and libc takes any other end of
+ * the call for the lock. */
+static bool futex_may_end(const char *frame)
+{
+    long operation = *(const long *)(frame + arch_signal_slot(ARCH_CALL_SECOND)) & FUTEX_CMD_MASK;
+    return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+}
+
+/* Whether the kernel makes a call again that may wait without end, and that it would end with EINTR
+ * for a handler without SA_RESTART. Code that is just about to make one for the second time looks
+ * the same. */
 static bool waits_again(const char *frame)
 {
     switch (arch_call_again(frame, os_readable)) {
@@ -137,12 +147,13 @@ static bool waits_again(const char *frame)
     case SYS_writev:
     case SYS_recvfrom:
     case SYS_recvmsg:
+    case SYS_recvmmsg:
     case SYS_sendto:
     case SYS_sendmsg:
+    case SYS_sendmmsg:
     case SYS_accept:
     case SYS_accept4:
     case SYS_connect:
-    case SYS_futex:
     case SYS_wait4:
     case SYS_waitid:
     case SYS_flock:
@@ -154,10 +165,14 @@ static bool waits_again(const char *frame)
     case SYS_getrandom:
     case SYS_sendfile:
     case SYS_splice:
+    case SYS_tee:
+    case SYS_vmsplice:
 #ifdef SYS_open
     case SYS_open:
 #endif
         return true;
+    case SYS_futex:
+        return futex_may_end(frame);
     default:
         return false;
     }

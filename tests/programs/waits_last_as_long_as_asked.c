@@ -2,19 +2,24 @@
 /*
  * helper: built by waits_last_as_long_as_asked.sh. Waits while our signal comes again and again:
  * each lasts as long as it was asked to, and says so. Then the same while a signal of the program's
- * own comes, too: it ends the wait at once, with EINTR, as it would without us. At last a read that
- * both interrupt at the same moment.
+ * own comes, too: it ends the wait at once, with EINTR, as it would without us. Then a read that both
+ * interrupt at the same moment, and a lock that no signal may end. At last waits of a process whose
+ * seccomp filter does not allow to ask for pending signals.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -221,25 +226,38 @@ static void state_await(pid_t pid, char wanted)
         usleep(1000);
 }
 
-/* The child stops the program in its read, so that both signals are there when it goes on. */
+/* A child stops the program in its wait, so that both signals are there when it goes on. */
+static pid_t both_send(int own)
+{
+    pid_t parent = getpid(), child = fork();
+    if (child != 0)
+        return child;
+    siginfo_t info = {.si_signo = SIGURG, .si_code = SI_QUEUE};
+    info.si_value.sival_int = CONTROL_VALUE;
+    usleep(50000);
+    state_await(parent, 'S');
+    kill(parent, SIGSTOP);
+    state_await(parent, 'T');
+    syscall(SYS_rt_tgsigqueueinfo, parent, parent, SIGURG, &info);
+    syscall(SYS_tgkill, parent, parent, own);
+    kill(parent, SIGCONT);
+    return 0;
+}
+
+static void child_end(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 static void try_both(int own, int flags)
 {
     struct sigaction action = {.sa_handler = on_own, .sa_flags = flags};
-    pid_t parent = getpid(), child;
     char byte;
     sigaction(own, &action, NULL);
     handled = 0;
-    child = fork();
+    pid_t child = both_send(own);
     if (child == 0) {
-        siginfo_t info = {.si_signo = SIGURG, .si_code = SI_QUEUE};
-        info.si_value.sival_int = CONTROL_VALUE;
-        usleep(50000);
-        state_await(parent, 'S');
-        kill(parent, SIGSTOP);
-        state_await(parent, 'T');
-        syscall(SYS_rt_sigqueueinfo, parent, SIGURG, &info);
-        kill(parent, own);
-        kill(parent, SIGCONT);
         usleep(flags & SA_RESTART ? 300000 : 3000000);
         write(empty[1], "", 1);
         _exit(0);
@@ -247,12 +265,97 @@ static void try_both(int own, int flags)
     errno = 0;
     long got = read(empty[0], &byte, 1);
     int error = errno;
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    child_end(child);
     bool right = flags & SA_RESTART ? got == 1 : got < 0 && error == EINTR;
     if (!right || handled != 1) {
         printf("read, own signal %d, flags %x: %ld, errno %d, handled %d\n", own, (unsigned)flags,
                got, error, (int)handled);
+        wrong++;
+    }
+}
+
+static pthread_mutex_t inheriting;
+static volatile sig_atomic_t holds, released;
+
+static void *holder(void *unused)
+{
+    pthread_mutex_lock(&inheriting);
+    holds = 1;
+    while (handled == 0)
+        usleep(1000);
+    usleep(200000);
+    released = 1;
+    pthread_mutex_unlock(&inheriting);
+    return unused;
+}
+
+/* The kernel makes the call for such a lock again after every handler, and libc does not expect it
+ * to end otherwise. */
+static void try_lock(int own)
+{
+    struct sigaction action = {.sa_handler = on_own};
+    pthread_mutexattr_t about;
+    pthread_t thread;
+    pthread_mutexattr_init(&about);
+    pthread_mutexattr_setprotocol(&about, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&inheriting, &about);
+    sigaction(own, &action, NULL);
+    handled = holds = released = 0;
+    pthread_create(&thread, NULL, holder, NULL);
+    while (!holds)
+        usleep(1000);
+    pid_t child = both_send(own);
+    if (child == 0)
+        _exit(0);
+    int error = pthread_mutex_lock(&inheriting);
+    if (error != 0 || !released || handled != 1) {
+        printf("lock, own signal %d: errno %d, free %d, handled %d\n", own, error, (int)released,
+               (int)handled);
+        fflush(stdout);
+        _exit(1);
+    }
+    pthread_mutex_unlock(&inheriting);
+    pthread_join(thread, NULL);
+    child_end(child);
+}
+
+/* A poll, and a read that a child ends, while our signal comes again and again. */
+static void try_confined(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigpending, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        char byte;
+        waiter = pthread_self();
+        waiter_tid = (pid_t)syscall(SYS_gettid);
+        own_signal = over = 0;
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+            _exit(0); /* there are no filters here */
+        pthread_create(&thread, NULL, storm, NULL);
+        by_poll(OWN_MS);
+        pid_t writer = fork();
+        if (writer == 0) {
+            usleep(OWN_MS * 1000);
+            write(empty[1], "", 1);
+            _exit(0);
+        }
+        long got = read(empty[0], &byte, 1);
+        over = 1;
+        pthread_join(thread, NULL);
+        _exit(got == 1 ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    if (status != 0) {
+        printf("waits of a confined process: status %x\n", (unsigned)status);
         wrong++;
     }
 }
@@ -281,5 +384,8 @@ int main(void)
         if (flags != 0)
             break;
     }
+    try_lock(SIGUSR1);
+    try_lock(SIGRTMIN + 1);
+    try_confined();
     return wrong != 0;
 }

@@ -48,6 +48,9 @@ static void each_call_has_its_features(void)
                  RETURN(SECCOMP_RET_ALLOW)) == CONFINE_CONTROL);
     assert(JUDGE(NUMBER, UNLESS(SYS_perf_event_open), RETURN(SECCOMP_RET_KILL_PROCESS),
                  RETURN(SECCOMP_RET_ALLOW)) == CONFINE_EVENTS);
+    assert(JUDGE(NUMBER, UNLESS(SYS_rt_sigpending), RETURN(SECCOMP_RET_KILL_PROCESS),
+                 RETURN(SECCOMP_RET_ALLOW)) ==
+           (CONFINE_MESSAGES | CONFINE_FILES | CONFINE_SIGNALS));
     assert(JUDGE(NUMBER, UNLESS(SYS_ptrace), RETURN(SECCOMP_RET_KILL_PROCESS),
                  RETURN(SECCOMP_RET_ALLOW)) == 0);
 }
