@@ -285,19 +285,22 @@ static bool is_in_set(const char *text, const char *name)
 }
 
 /* Whether the thread will not answer: the signal waits for it, and it blocks that, or the kernel
- * or a debugger does not let it go. One that has the signal is in the handler, and will. */
+ * or a debugger does not let it go. One that has the signal is in the handler, which blocks it, and
+ * will; unless the value of the signal was lost, because too many wait (RLIMIT_SIGPENDING). */
 static bool is_deaf(struct place *place, uint64_t waited_ms)
 {
     static const char name[] = "\nState:\t";
     char text[4096];
     task_read(place->listed, "status", text, sizeof text);
     const char *state = strstr(text, name);
-    if (state == NULL || !is_in_set(text, "\nSigPnd:\t")) {
-        place->silence = silence_of(place->listed) == SILENCE_ENDS ? SILENCE_ENDS : SILENCE_RUNS;
-        return place->silence == SILENCE_ENDS;
+    state = state == NULL ? "" : state + sizeof name - 1;
+    bool waits = is_in_set(text, "\nSigPnd:\t"), blocked = is_in_set(text, "\nSigBlk:\t");
+    if (!waits && silence_of(place->listed) == SILENCE_ENDS) {
+        place->silence = SILENCE_ENDS;
+        return true;
     }
-    state += sizeof name - 1;
-    bool blocked = is_in_set(text, "\nSigBlk:\t");
+    if (!waits && (blocked || *state != 'S' || waited_ms < DEAF_MS))
+        return false;
     if ((*state == 'R' && !blocked) || (waited_ms < DEAF_MS && !(*state == 'S' && blocked)))
         return false;
     place->silence = SILENCE_SLEEPS;
