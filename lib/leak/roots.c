@@ -185,7 +185,8 @@ static bool has_stack(const struct reader *reader, const struct map *map)
 /* Where the stack with that stack pointer begins; 0: not known, so that all of the mapping counts.
  * libc's descriptor of the thread, around the thread pointer, holds the start of the stack and its
  * size in two words. The mapping may hold more: stacks without a guard page, and those that the
- * program made itself, lie beside other memory. */
+ * program made itself, lie beside other memory. Variables of the thread may describe that: of all
+ * such words those with the latest start count. */
 static uintptr_t stack_start(struct reader *reader, uintptr_t sp, const struct map *map)
 {
     enum { AROUND = 0x900 };
@@ -200,12 +201,13 @@ static uintptr_t stack_start(struct reader *reader, uintptr_t sp, const struct m
     uintptr_t from = tp - sp < AROUND ? sp & ~(sizeof sp - 1) : tp - AROUND;
     size_t bytes = map->end - from < 2 * AROUND ? map->end - from : 2 * AROUND;
     ssize_t got = os_memory_read(reader->memory, reader->buffer, bytes, from);
+    uintptr_t found = 0;
     for (ssize_t i = 0; i + 1 < got / (ssize_t)sizeof sp; i++) {
         uintptr_t start = reader->buffer[i], size = reader->buffer[i + 1];
         if (start <= sp && size < start && start + size > tp && start + size <= map->end)
-            return start > map->start ? start : map->start;
+            found = start > found ? start : found;
     }
-    return 0;
+    return found == 0 || found > map->start ? found : map->start;
 }
 
 /* Memory that the program shares with processes that it forks, and with no others. */

@@ -405,8 +405,21 @@ static void *thread_sleeps(void *argument)
         pause();
 }
 
+static struct area {
+    char *start;
+    size_t size;
+} pool_of_stack;
+static thread_local volatile area own_area;
+
+static void *thread_knows_its_pool(void *argument)
+{
+    own_area.start = pool_of_stack.start;
+    own_area.size = pool_of_stack.size;
+    return thread_sleeps(argument);
+}
+
 /* The stack of a thread lies beside memory that the program uses, behind a page that guards both,
- * or in the heap of brk. */
+ * or in the heap of brk. The thread has a variable that tells of both. */
 PIECE pooled_stack(bool, unsigned count, size_t size)
 {
     enum { BYTES = 1 << 20, GUARD = 4096 };
@@ -422,8 +435,9 @@ PIECE pooled_stack(bool, unsigned count, size_t size)
     *(node **)(pool + GUARD) = tree_new(count, size);
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, pool + BYTES, BYTES - GUARD);
+    pool_of_stack = {pool, 2 * BYTES - GUARD};
     pthread_barrier_init(&mine->barrier, nullptr, 2);
-    pthread_create(&thread, &attributes, thread_sleeps, mine);
+    pthread_create(&thread, &attributes, thread_knows_its_pool, mine);
     pthread_barrier_wait(&mine->barrier);
     usleep(2000);
 }

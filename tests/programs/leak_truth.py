@@ -29,6 +29,8 @@ ONCE_WRONG = {
     "sleeping": "./truth-O0 -1 0 large 0 46 24 keys 1 11 1000 keys 1 31 40000 thread_locals 1 50 100",
     # A stack without a guard page joined one that libc keeps, and hid what libc keeps there.
     "unguarded": "./truth-O2 0 0 unguarded_stack 0 4 100",
+    # A variable of a thread described the pool that its stack was part of, and all of that below was dead.
+    "pooled": "./truth-O2 0 0 pooled_stack 1 4 100 pooled_stack 1 5 100",
 }
 FLAGS = ["-std=c++20", "-g", "-pthread", f"-I{ROOT}", f"-I{ROOT}/tests/programs", "-Wno-unused-function"]
 
