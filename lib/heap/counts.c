@@ -102,9 +102,13 @@ static struct counted *counted_make_locked(struct heap *heap)
     return counted;
 }
 
-/* A file that is shown already, but to which `counts_copy` has not come yet, has no rows. */
+/* A file that is shown already, but to which `counts_copy` has not come yet, has no rows. A signal
+ * handler may have interrupted a holder of the lock, or of one that is taken after it: the next call
+ * comes here again. */
 static NOINLINE struct counted *counted_make(struct heap *heap)
 {
+    if ((lock_held & LOCK_RANKS) >> LOCK_REGISTRY != 0)
+        return NULL;
     lock_take(&heap_lock);
     struct counted *counted = mirror_head()->mark_count == 0 ? NULL : counted_make_locked(heap);
     lock_give(&heap_lock);

@@ -95,6 +95,9 @@ int main(void)
     mirror_show();
     counts_copy();
     struct heap *heap = unit_heap(0, 0);
+    lock_take(&heap_lock); /* as in a signal handler that interrupted its holder: no wait */
+    counts_bin(heap, mark_make(FIRST, heap->colour));
+    lock_give(&heap_lock);
     counts_adopt(heap);
     unsigned count = unit_times(400000);
     for (unsigned thread = 0; thread < 2; thread++) {
