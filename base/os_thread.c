@@ -123,21 +123,31 @@ static bool room_make(struct room *room, size_t stack_size, bool shared)
 }
 
 /* Ids of such threads; a place is 0 if it is free. More than that are not known. The kernel writes
- * the id before the thread begins, and 0 when it is gone: a thread on its way out is still ours. */
+ * the id before the thread begins, and 0 when it is gone: a thread on its way out is still ours.
+ * Forked children have the table, but neither the threads nor their rooms. */
 enum { PLACE_TAKEN = -1, LEAVE_MS = 100 };
 static pid_t running[OS_THREADS_MAX];
+static pid_t processes[OS_THREADS_MAX]; /* that they were started in */
 static struct room rooms[OS_THREADS_MAX];
 static bool leaving[OS_THREADS_MAX]; /* it unmaps its room, or has done so */
+
+/* A child of vfork is none of these: what it takes stays the parent's. */
+static bool is_inherited(unsigned place)
+{
+    return load_relaxed(&processes[place]) != os_pid() && !os_shares_memory();
+}
 
 static pid_t *place_take(const struct room *room)
 {
     for (unsigned i = 0; i < OS_THREADS_MAX; i++) {
-        pid_t there = 0;
-        if (!__atomic_compare_exchange_n(&running[i], &there, PLACE_TAKEN, false, __ATOMIC_ACQ_REL,
+        pid_t there = load_acquire(&running[i]);
+        if (there == PLACE_TAKEN || (there != 0 && !is_inherited(i)) ||
+            !__atomic_compare_exchange_n(&running[i], &there, PLACE_TAKEN, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED))
             continue;
         rooms[i] = *room;
-        store_relaxed(&leaving[i], false);
+        store_relaxed(&processes[i], os_pid());
+        store_release(&leaving[i], false);
         return &running[i];
     }
     return NULL;
@@ -165,12 +175,14 @@ unsigned os_thread_rooms(uintptr_t starts[OS_THREADS_MAX], uintptr_t ends[OS_THR
 {
     unsigned count = 0;
     for (unsigned i = 0; i < OS_THREADS_MAX; i++) {
+        if (load_acquire(&running[i]) == 0 || is_inherited(i))
+            continue;
         for (unsigned ms = 0; load_acquire(&leaving[i]) && load_acquire(&running[i]) != 0; ms++) {
             if (ms == LEAVE_MS)
                 break;
             os_wait((uint32_t *)&running[i], (uint32_t)load_relaxed(&running[i]), 1);
         }
-        if (load_acquire(&running[i]) == 0)
+        if (load_acquire(&leaving[i]) || load_acquire(&running[i]) == 0)
             continue;
         starts[count] = (uintptr_t)rooms[i].map;
         ends[count++] = (uintptr_t)rooms[i].map + rooms[i].size;
@@ -180,7 +192,8 @@ unsigned os_thread_rooms(uintptr_t starts[OS_THREADS_MAX], uintptr_t ends[OS_THR
 
 bool os_thread_is_ours(pid_t tid)
 {
-    return place_of(tid) < OS_THREADS_MAX;
+    unsigned place = place_of(tid);
+    return place < OS_THREADS_MAX && !is_inherited(place);
 }
 
 static void begin(void *argument)

@@ -10,6 +10,7 @@
 
 #include "base/os.h"
 #include "base/os_thread.h"
+#include "base/os_timer.h"
 #include "tests/unit/unit.h"
 
 enum { STACK = 256 << 10, APART = 130 << 20, SCANS = 3 };
@@ -20,8 +21,11 @@ static uint32_t held, go_on; /* the holder has it on its stack; it may end */
 static uint32_t scanned;     /* the scan is done */
 static const struct leak_scan *found;
 
+static pid_t holder;
+
 static void holder_run(void)
 {
+    holder = os_tid_asked();
     const volatile uintptr_t there = ~hidden;
     store_release(&held, 1);
     while (load_acquire(&go_on) == 0)
@@ -66,6 +70,19 @@ static const bool threads_are_known = false;
 static const bool threads_are_known = true;
 #endif
 
+/* Nor do they have the memory: the program may have something else there. */
+static void forked_children_have_none_of_our_threads(void)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        uintptr_t starts[OS_THREADS_MAX], ends[OS_THREADS_MAX];
+        os_tid_forked();
+        _exit(os_thread_rooms(starts, ends) == 0 && !os_thread_is_ours(holder) ? 0 : 1);
+    }
+    assert(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(void)
 {
     if (!threads_are_known)
@@ -86,6 +103,7 @@ int main(void)
         assert(found->result.definite.blocks == 1);
         leak_last_end();
     }
+    forked_children_have_none_of_our_threads();
     store_release(&go_on, 1);
     return 0;
 }
