@@ -103,8 +103,8 @@ static struct counted *counted_make_locked(struct heap *heap)
 }
 
 /* A file that is shown already, but to which `counts_copy` has not come yet, has no rows. A signal
- * handler may have interrupted a holder of the lock, or of one that is taken after it: the next call
- * comes here again. */
+ * handler may have interrupted a holder of the lock, or of one that is taken after it: the next
+ * call comes here again. */
 static NOINLINE struct counted *counted_make(struct heap *heap)
 {
     if ((lock_held & LOCK_RANKS) >> LOCK_REGISTRY != 0)

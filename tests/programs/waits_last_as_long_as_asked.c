@@ -2,9 +2,9 @@
 /*
  * helper: built by waits_last_as_long_as_asked.sh. Waits while our signal comes again and again:
  * each lasts as long as it was asked to, and says so. Then the same while a signal of the program's
- * own comes, too: it ends the wait at once, with EINTR, as it would without us. Then a read that both
- * interrupt at the same moment, and a lock that no signal may end. At last waits of a process whose
- * seccomp filter does not allow to ask for pending signals.
+ * own comes, too: it ends the wait at once, with EINTR, as it would without us. Then a read that
+ * both interrupt at the same moment, and a lock that no signal may end. At last waits of a process
+ * whose seccomp filter kills on the question for pending signals.
  */
 #define _GNU_SOURCE
 #include <errno.h>
