@@ -68,12 +68,14 @@ static void handler(int number, siginfo_t *info, void *context)
     pass(number, info, context);
 }
 
-/* A read of the page behind a live block, with the option guard.readable. */
+/* A read of the page behind a live block, with the option guard.readable. Pages further away may
+ * become those of a block, which the program writes to. */
 static bool fault_is_allowed(uintptr_t address, void *context)
 {
     const struct cell *cell = cells_near(address);
     return cell != NULL && cell->state == CELL_LIVE && address >= cell->start + cell->size &&
-           arch_fault_wrote(context) == 0 && cells_open_for_reads(address);
+           cells_touched(cell, address) && arch_fault_wrote(context) == 0 &&
+           cells_open_for_reads(address);
 }
 
 /* True: the program may go on. */

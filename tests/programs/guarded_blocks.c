@@ -243,6 +243,18 @@ __attribute__((noinline)) int third_party_strays(void)
     return 0;
 }
 
+/* A page that becomes one of the next block's. */
+static int reads_far(void)
+{
+    enum { PAGES = 2 };
+    volatile char *far = malloc(64);
+    char seen = far[PAGES * (size_t)sysconf(_SC_PAGESIZE)];
+    char *next = malloc(64);
+    memset(next, seen, 64);
+    free(next);
+    return 0;
+}
+
 static int reads_before(void)
 {
     block = malloc(64);
@@ -262,6 +274,7 @@ int main(int argc, char **argv)
                  {"goes_on", goes_on},
                  {"shapes", shapes},
                  {"reads_before", reads_before},
+                 {"reads_far", reads_far},
                  {"third_party", third_party},
                  {"third_party_again", third_party_again},
                  {"third_party_strays", third_party_strays},

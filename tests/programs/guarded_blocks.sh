@@ -61,6 +61,8 @@ says 1 '^memoir: double free'
 run 0 "" reads_before
 run 139 guard.front:on reads_before
 says 1 '^memoir: guard: underflow: read at 0x[0-9a-f]+, 16 bytes before the start of a block of 64 bytes'
+run 139 guard.readable:on reads_far
+says 1 '^memoir: guard: overflow: read at 0x[0-9a-f]+, [0-9]+ bytes behind the end of a block of 64 bytes'
 run 0 guard.front:on shapes
 says 0 memoir
 run 0 guard.memory:1M few_addresses
