@@ -9,6 +9,7 @@
 
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/os.h"
 
 enum { HANDLERS = 4, SIGNALS = 64, OWNER_BITS = 10, TID_BITS = 22 };
@@ -76,10 +77,11 @@ static uint64_t owner_make(uintptr_t low)
     return (uint64_t)low >> 6 << TID_BITS | (uint32_t)os_tid();
 }
 
-/* From now on no handler of ours uses such stacks. */
+/* From now on no handler of ours uses such stacks; where a seccomp filter kills on the change, none
+ * that is installed later. */
 static void leave_all(void)
 {
-    if (__atomic_exchange_n(&unfit, true, __ATOMIC_RELAXED))
+    if (__atomic_exchange_n(&unfit, true, __ATOMIC_RELAXED) || confined(CONFINE_SIGNALS))
         return;
     for (int number = 1; number <= SIGNALS; number++) {
         struct action action = {0};

@@ -33,7 +33,7 @@ enum confine {
     CONFINE_HURRY = 2048,    /* a thread of ours runs before the program's */
     CONFINE_EVENTS = 4096,   /* clocks of the CPU profile that ring more often than the tick */
     CONFINE_WRITTEN = 8192,  /* which pages the program writes to */
-    CONFINE_SIGNALS = 16384, /* asking which signals wait for the end of a handler */
+    CONFINE_SIGNALS = 16384, /* which signals wait, and what handlers they have */
     CONFINE_ALL = 32767,
     /* Reading the processor's time stamp counter, which no filter can deny, but seccomp's strict
      * mode does, and prctl(PR_SET_TSC). */

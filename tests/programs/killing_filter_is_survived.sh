@@ -56,6 +56,50 @@ rm -f c.memoir
 survives capture capture:c.memoir,capture.interval:100ms
 quiet out
 
+# one alternate signal stack for two threads, after a filter that kills on a look at handlers
+cat >stacks.c <<'END'
+#define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+static char memory[1 << 16];
+static pthread_barrier_t both;
+static void *give(void *unused)
+{
+    stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    sigaltstack(&stack, NULL);
+    pthread_barrier_wait(&both);
+    return unused;
+}
+int main(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    pthread_t thread;
+    pthread_barrier_init(&both, NULL, 2);
+    for (int turn = 0; turn < 2; turn++) { /* libc looks at handlers for its first thread */
+        pthread_create(&thread, NULL, give, NULL);
+        turn == 0 ? (void)pthread_barrier_wait(&both) : (void)give(NULL);
+        pthread_join(thread, NULL);
+        if (turn == 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+                          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0))
+            return 1;
+    }
+    return 0;
+}
+END
+build stacks.c -o stacks
+LD_PRELOAD=$MEMOIR_LIB ./stacks >out 2>&1 || fail "a shared signal stack after a filter: $?: $(cat out)"
+
 # called from outside, and ended by a signal, after the filter
 stays() { # FEATURE OPTIONS [WORD]
     rm -f out
