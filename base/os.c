@@ -72,10 +72,39 @@ bool os_static(void)
 /* The offset of a thread's id in libc's thread descriptor (pthread_self); 0: not known. */
 static uint32_t tid_offset;
 static pid_t memory_of; /* the process whose memory this is; 0: not known */
+static bool memory_copied;
 
 void os_memory_claim(void)
 {
     store_relaxed(&memory_of, os_pid());
+}
+
+/* The thread that forked without libc, which has the parent's id for it alone. 0: none. */
+static struct {
+    uintptr_t thread;
+    pid_t noted, right;
+} misnamed;
+
+/* libc's number for the calling thread; 0: not known. */
+static pid_t tid_noted(void)
+{
+    uint32_t offset = load_relaxed(&tid_offset);
+    int32_t noted = 0;
+    if (offset != 0)
+        memcpy(&noted, (const char *)pthread_self() + offset, sizeof noted);
+    return noted;
+}
+
+/* Remembers the right number of the thread that forked: a filter may deny to ask for it later. */
+static void tid_compare(void)
+{
+    pid_t noted = tid_noted(), right = (pid_t)call3(SYS_gettid, 0, 0, 0);
+    store_relaxed(&misnamed.thread, 0);
+    if (noted == right || noted == 0)
+        return;
+    store_relaxed(&misnamed.noted, noted);
+    store_relaxed(&misnamed.right, right);
+    store_release(&misnamed.thread, (uintptr_t)pthread_self());
 }
 
 void os_tid_learn(void)
@@ -90,24 +119,30 @@ void os_tid_learn(void)
     if (about == NULL || about[0] != 8 * sizeof(pid_t) || about[1] != 1 || about[2] == 0)
         return;
     store_relaxed(&tid_offset, about[2]);
-    if (os_tid() != (pid_t)call3(SYS_gettid, 0, 0, 0))
+    if (load_relaxed(&memory_copied) && os_is_first_thread())
+        tid_compare();
+    else if (os_tid() != (pid_t)call3(SYS_gettid, 0, 0, 0))
         store_relaxed(&tid_offset, 0);
 }
 
 void os_tid_forked(void)
 {
     os_memory_claim();
-    /* In a child that was not made by libc's fork, libc has the parent's id. */
-    if (os_tid() != os_pid())
-        store_relaxed(&tid_offset, 0);
+    store_relaxed(&memory_copied, true);
+    if (tid_noted() == os_pid()) /* by libc's fork, as a rule */
+        store_relaxed(&misnamed.thread, 0);
+    else if (os_is_first_thread())
+        tid_compare();
+    else
+        store_relaxed(&tid_offset, 0); /* the thread that forked is not this one */
 }
 
 pid_t os_tid(void)
 {
-    uint32_t offset = load_relaxed(&tid_offset);
-    int32_t noted = 0;
-    if (offset != 0)
-        memcpy(&noted, (const char *)pthread_self() + offset, sizeof noted);
+    pid_t noted = tid_noted();
+    if (unlikely(load_acquire(&misnamed.thread) != 0) && noted == load_relaxed(&misnamed.noted) &&
+        misnamed.thread == (uintptr_t)pthread_self())
+        return load_relaxed(&misnamed.right);
     return noted > 0 ? noted : (pid_t)call3(SYS_gettid, 0, 0, 0);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/confine.h"
 #include "base/os.h"
 #include "base/os_call.h"
 
@@ -134,5 +135,5 @@ struct os_usage os_usage_self(void)
 
 pid_t os_tid_asked(void)
 {
-    return (pid_t)call3(SYS_gettid, 0, 0, 0);
+    return confined(CONFINE_CPU) ? os_tid() : (pid_t)call3(SYS_gettid, 0, 0, 0);
 }

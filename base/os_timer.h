@@ -54,7 +54,8 @@ struct os_usage {
 struct os_usage os_usage(void);
 struct os_usage os_usage_self(void);
 
-/* The calling thread's id as the kernel has it, whatever thread-local memory says. */
+/* The calling thread's id as the kernel has it, whatever thread-local memory says; `os_tid` where a
+ * filter may deny to ask. */
 pid_t os_tid_asked(void);
 
 #endif

@@ -222,6 +222,12 @@ void cold_fork_child(void)
     cpu_fork_child();
 }
 
+void cold_settle(void)
+{
+    if (alloc_forked() && cold_begin(NULL))
+        cold_end();
+}
+
 void cold_thread_end(void)
 {
     young.ended = true;

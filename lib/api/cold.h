@@ -75,6 +75,8 @@ void cold_end(void);
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one
  * was interrupted inside; then its next slow call does. */
 void cold_fork_child(void);
+/* The same in a child that was not made by libc's fork, if nothing has mended it yet. */
+void cold_settle(void);
 /* The thread is ending. */
 void cold_thread_end(void);
 /* The rate of sampling changes for all threads. */

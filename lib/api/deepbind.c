@@ -44,8 +44,7 @@ static void *(*next_dlopen(void))(const char *, int)
  * forked child: a thread of the parent may have held it, in dlopen or dlclose. */
 static void look(void)
 {
-    if (alloc_forked() && cold_begin(NULL))
-        cold_end();
+    cold_settle();
     if (!young_left_threads())
         unloaded_look(stacks_count());
 }

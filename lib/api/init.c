@@ -87,6 +87,7 @@ static void start(void)
         return;
     }
     alloc_fork_watch();
+    store_release(&memory_settle, cold_settle);
     guard_init(config.leak_at_exit || init_expects_scan);
     store_release(&state, READY);
     store_release(&init_ready, true);

@@ -201,8 +201,7 @@ static void undoings_make(void)
 
 static bool list_is_readable(void)
 {
-    if (alloc_forked() && cold_begin(NULL))
-        cold_end();
+    cold_settle();
     return lock_held == 0 && !young_left_threads();
 }
 

@@ -10,8 +10,8 @@
 
 #include "base/arch.h"
 #include "base/compiler.h"
-#include "base/os.h"
 #include "lib/leak/leak.h"
+#include "lib/process/memory.h"
 
 EXPORT int madvise(void *start, size_t size, int advice);
 
@@ -22,7 +22,7 @@ EXPORT int madvise(void *start, size_t size, int advice)
         errno = (int)-got;
         return -1;
     }
-    if (!os_shares_memory())
+    if (memory_is_own())
         apart_advised(start, size, advice);
     return 0;
 }

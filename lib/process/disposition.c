@@ -20,6 +20,7 @@
 #include "base/os.h"
 #include "lib/guard/guard.h"
 #include "lib/process/ending.h"
+#include "lib/process/memory.h"
 #include "lib/process/next.h"
 #include "lib/watch/watch.h"
 
@@ -39,6 +40,7 @@ static setter *next_signal, *next_sysv, *next_sigset;
 
 static int set(int number, const struct sigaction *action, struct sigaction *before);
 static bool is_hidden(int number, const void *value);
+static bool is_shared(int number);
 static bool is_one_of_ours(handler *value);
 static struct sigaction ours(void);
 static void set_take(sigset_t *set, int number);
@@ -56,7 +58,7 @@ EXPORT int sigaction(int number, const struct sigaction *restrict action,
             *before = kept;
         return 0;
     }
-    if (interrupt_is_shared(number)) {
+    if (is_shared(number)) {
         interrupt_exchange(number, action, before);
         return 0;
     }
@@ -93,6 +95,13 @@ static bool is_hidden(int number, const void *value)
            load_relaxed(&hiding);
 }
 
+/* A child that was not noticed yet would lose our handler to the program's. */
+static bool is_shared(int number)
+{
+    memory_look();
+    return interrupt_is_shared(number);
+}
+
 static bool is_one_of_ours(handler *value)
 {
     return value == ending_handler || interrupt_is_ours((const void *)value);
@@ -116,7 +125,7 @@ static handler *set_by(setter *next, int number, handler *value, int flags)
         fault_set(&wanted);
         return kept.sa_handler;
     }
-    if (interrupt_is_shared(number)) {
+    if (is_shared(number)) {
         interrupt_exchange(number, &wanted, &kept);
         return kept.sa_handler;
     }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/os.h"
 #include "lib/dump/dump.h"
+#include "lib/process/memory.h"
 #include "lib/process/next.h"
 
 #define NEXT(name) ((__typeof__(&name))next(#name))
@@ -44,7 +44,7 @@ EXPORT int chroot(const char *path)
 static void *next(const char *name)
 {
     int kept = errno;
-    if (!os_shares_memory())
+    if (memory_is_own())
         dump_before_leaving();
     void *found = next_find(name);
     errno = kept;

@@ -12,7 +12,7 @@
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/message.h"
-#include "base/os.h"
+#include "lib/process/memory.h"
 #include "lib/process/next.h"
 
 #undef freopen64 /* in musl's header another word for the first */
@@ -53,7 +53,7 @@ static FILE *reopen(const char *name, const char *path, const char *mode, FILE *
     if (next == NULL)
         next = (opener *)next_find("freopen");
     FILE *opened = next(path, mode, stream);
-    if (opened != NULL && stream == stderr && !os_shares_memory())
+    if (opened != NULL && stream == stderr && memory_is_own())
         message_redirected();
     return opened;
 }
@@ -65,7 +65,7 @@ static int tell(long got, int to)
         errno = (int)-got;
         return -1;
     }
-    if (to == STANDARD_ERROR && !os_shares_memory())
+    if (to == STANDARD_ERROR && memory_is_own())
         message_redirected();
     return (int)got;
 }

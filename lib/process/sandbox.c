@@ -24,6 +24,7 @@
 #include "lib/dump/dump.h"
 #include "lib/process/attach.h"
 #include "lib/process/ending.h"
+#include "lib/process/memory.h"
 
 static const char notice[] =
     "memoir: the program sets a seccomp filter that would end it where memoir writes files: the "
@@ -81,7 +82,7 @@ static void come_back(uint32_t denied)
 /* A child in its parent's memory changes nothing: the filter is its own. */
 static NOINLINE long call_judged(long number, const long *a)
 {
-    uint32_t denied = os_shares_memory() ? 0 : judge(number, a) & ~load_relaxed(&confine_denied);
+    uint32_t denied = memory_is_own() ? judge(number, a) & ~load_relaxed(&confine_denied) : 0;
     if (denied != 0) {
         os_tid_learn(); /* the filter may deny to ask the kernel */
         withdraw(denied);

@@ -8,6 +8,7 @@
  *   tell    says which call it was that is not among them
  *   raw     sets the filter without libc, so that the library can't know of it
  *   sync    sets it by syscall(), for all threads, one of which works already
+ *   cloned  is a child that libc did not make, and sets it before anything else
  *   deaf    blocks the signal by which the library is called
  *   stay    says "ready", and works on for some seconds
  */
@@ -250,6 +251,18 @@ static void many_at_a_time(void)
         pthread_join(threads[i], NULL);
 }
 
+/* As sandboxes of web browsers do. The parent ends as its child does. */
+static void become_a_clone(void)
+{
+    int status = 0;
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0)
+        return;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        _exit(10);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
 int main(int argc, char **argv)
 {
     pthread_t threads[THREADS], early;
@@ -263,6 +276,8 @@ int main(int argc, char **argv)
         sigaddset(&blocked, SIGURG);
         pthread_sigmask(SIG_BLOCK, &blocked, NULL);
     }
+    if (has(argv, "cloned"))
+        become_a_clone();
     forbid(feature, has(argv, "tell"), has(argv, "raw"), sync);
     if (sync)
         pthread_join(early, NULL);
