@@ -39,9 +39,6 @@ enum {
     CURRENT_DIRECTORY = -100,
 };
 
-/* Absent from static programs. */
-extern void *dlsym(void *handle, const char *name) __attribute__((weak));
-
 size_t os_page_size(void)
 {
     static size_t known;
@@ -69,99 +66,9 @@ bool os_static(void)
     return getauxval(AT_BASE) == 0;
 }
 
-/* The offset of a thread's id in libc's thread descriptor (pthread_self); 0: not known. */
-static uint32_t tid_offset;
-static pid_t memory_of; /* the process whose memory this is; 0: not known */
-static bool memory_copied;
-
-void os_memory_claim(void)
-{
-    store_relaxed(&memory_of, os_pid());
-}
-
-/* The thread that forked without libc, which has the parent's id for it alone. 0: none. */
-static struct {
-    uintptr_t thread;
-    pid_t noted, right;
-} misnamed;
-
-/* libc's number for the calling thread; 0: not known. */
-static pid_t tid_noted(void)
-{
-    uint32_t offset = load_relaxed(&tid_offset);
-    int32_t noted = 0;
-    if (offset != 0)
-        memcpy(&noted, (const char *)pthread_self() + offset, sizeof noted);
-    return noted;
-}
-
-/* Remembers the right number of the thread that forked: a filter may deny to ask for it later. */
-static void tid_compare(void)
-{
-    pid_t noted = tid_noted(), right = (pid_t)call3(SYS_gettid, 0, 0, 0);
-    store_relaxed(&misnamed.thread, 0);
-    if (noted == right || noted == 0)
-        return;
-    store_relaxed(&misnamed.noted, noted);
-    store_relaxed(&misnamed.right, right);
-    store_release(&misnamed.thread, (uintptr_t)pthread_self());
-}
-
-void os_tid_learn(void)
-{
-    static bool learned;
-    if (likely(load_relaxed(&learned)))
-        return;
-    store_relaxed(&learned, true);
-    /* glibc describes the field for debuggers: how many bits, how many items, at which offset. */
-    static const char name[] = "_thread_db_pthread_tid";
-    const uint32_t *about = dlsym == NULL || os_static() ? NULL : dlsym(RTLD_DEFAULT, name);
-    if (about == NULL || about[0] != 8 * sizeof(pid_t) || about[1] != 1 || about[2] == 0)
-        return;
-    store_relaxed(&tid_offset, about[2]);
-    if (load_relaxed(&memory_copied) && os_is_first_thread())
-        tid_compare();
-    else if (os_tid() != (pid_t)call3(SYS_gettid, 0, 0, 0))
-        store_relaxed(&tid_offset, 0);
-}
-
-void os_tid_forked(void)
-{
-    os_memory_claim();
-    store_relaxed(&memory_copied, true);
-    if (tid_noted() == os_pid()) /* by libc's fork, as a rule */
-        store_relaxed(&misnamed.thread, 0);
-    else if (os_is_first_thread())
-        tid_compare();
-    else
-        store_relaxed(&tid_offset, 0); /* the thread that forked is not this one */
-}
-
-pid_t os_tid(void)
-{
-    pid_t noted = tid_noted();
-    if (unlikely(load_acquire(&misnamed.thread) != 0) && noted == load_relaxed(&misnamed.noted) &&
-        misnamed.thread == (uintptr_t)pthread_self())
-        return load_relaxed(&misnamed.right);
-    return noted > 0 ? noted : (pid_t)call3(SYS_gettid, 0, 0, 0);
-}
-
-/* libc's number is wrong in a child that was not made by libc's fork, and right elsewhere. */
-bool os_is_first_thread(void)
-{
-    pid_t pid = os_pid();
-    return os_tid() == pid || (pid_t)call3(SYS_gettid, 0, 0, 0) == pid;
-}
-
 bool os_thread_of_alive(pid_t process, pid_t tid)
 {
     return confined(CONFINE_THREADS) || call3(SYS_tgkill, process, tid, 0) != -ESRCH;
-}
-
-bool os_memory_is_borrowed(pid_t process)
-{
-    pid_t owner = load_relaxed(&memory_of);
-    return owner != 0 && owner != process;
 }
 
 void os_thread_name(char *name)

@@ -103,6 +103,14 @@ static bool free_shifted(void *p, const struct caller *caller)
     return true;
 }
 
+/* p points into a block: the program's operator new returned it, and its delete knows the block. */
+static bool free_by_program(void *p, const struct caller *caller)
+{
+    bool inside = (guarding_owns(p) && guarding_is_inside(p)) ||
+                  (debugging_owns(p) && debugging_is_inside(p));
+    return inside && shifted_find(p) == NULL && foreign_delete(p, caller);
+}
+
 void cold_free(void *p, const struct caller *caller)
 {
     bool ours;
@@ -114,6 +122,8 @@ void cold_free(void *p, const struct caller *caller)
         hooks_call_delete(p);
         filling_end(p);
     }
+    if (caller != NULL && unlikely(caller->sized) && free_by_program(p, caller))
+        return;
     if (unlikely(debugging_owns(p)) && shifted_find(p) == NULL) {
         debugging_free(p, caller, false);
         return;
@@ -127,7 +137,7 @@ void cold_free(void *p, const struct caller *caller)
         if (unlikely(harden_on) && hardening_free_empty(p))
             return;
         if (emergency_owns(p) || elsewhere_free(p) || free_shifted(p, caller) ||
-            (!ours && foreign_free(p)))
+            (!ours && foreign_free(p)) || foreign_delete(p, caller))
             return;
         if (guard_debug) {
             debugging_refuse(p, "free", caller);

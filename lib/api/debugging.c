@@ -263,6 +263,14 @@ uint64_t debugging_born(const void *p)
     return record == NULL ? TRACK_MOVED : track_born(record);
 }
 
+bool debugging_is_inside(const void *p)
+{
+    struct debug_words words;
+    const char *damage;
+    struct found_place found = place_of(p);
+    return found.live && debug_check(found.place, p, &words, &damage) != DEBUG_FINE;
+}
+
 void debugging_compare(const void *p, size_t size, size_t align, const struct caller *caller)
 {
     struct debug_words words;

@@ -42,6 +42,8 @@ void debugging_freed_elsewhere(void *p, size_t size, const struct cell_event *di
 size_t debugging_size(const void *p, const char *call, const struct caller *caller);
 /* `track_born` of the block's record. */
 uint64_t debugging_born(const void *p);
+/* Whether p, which `debugging_owns`, is not where its block begins. */
+bool debugging_is_inside(const void *p);
 /* From outside: a delete that tells another size than the block's is reported. */
 void debugging_compare(const void *p, size_t size, size_t align, const struct caller *caller);
 /* From outside: p is no allocator's block. */

@@ -297,6 +297,12 @@ uint64_t guarding_born(const void *p)
     return cell->recorded ? track_born(&cell->record) : TRACK_MOVED;
 }
 
+bool guarding_is_inside(const void *p)
+{
+    const struct cell *cell = cells_near((uintptr_t)p);
+    return cell != NULL && cell->start != (uintptr_t)p;
+}
+
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller)
 {
     struct cell *cell = cells_near((uintptr_t)p);

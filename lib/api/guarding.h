@@ -73,6 +73,8 @@ void guarding_each_range(void (*each)(void *context, uintptr_t start, size_t byt
 size_t guarding_size(const void *p, const char *call, const struct caller *caller);
 /* `track_born` of the block's record. */
 uint64_t guarding_born(const void *p);
+/* Whether p, which `guarding_owns`, is not where its block begins. */
+bool guarding_is_inside(const void *p);
 /* From outside: a delete that tells another size than the block's is reported, or, where only
  * samples are guarded, told as for any block (lib/api/mismatch.h). */
 void guarding_compare(const void *p, size_t size, size_t align, const struct caller *caller);
