@@ -8,7 +8,7 @@ need gdb
 gdb -batch -ex 'python print(1)' >/dev/null 2>&1 || skip "this gdb has no Python"
 build -O2 "$root/tests/programs/walks_agree_with_gdb.c" \
     "$root/lib/watch/unwind.c" "$root/lib/watch/rules.c" "$root/lib/watch/own_stack.c" "$root/lib/watch/code.c" "$root/base/call.c" \
-    "$root/base/cfi.c" "$root/base/cfi_expression.c" "$root/base/object.c" "$root/base/loaded.c" "$root/base/os.c" "$root/base/os_clock.c" "$root/base/os_memory.c" \
+    "$root/base/cfi.c" "$root/base/cfi_expression.c" "$root/base/object.c" "$root/base/loaded.c" "$root/base/os.c" "$root/base/os_clock.c" "$root/base/os_thread.c" "$root/base/os_memory.c" \
     "$root/base/confine.c" "$root/base/alternate.c" -o walks
 cat >compare.py <<'END'
 import gdb

@@ -16,7 +16,7 @@ done
 build -O2 -fPIC -shared -ftls-model=initial-exec "$root/tests/programs/walks_agree_with_libunwind.c" \
     "$root/lib/watch/unwind.c" "$root/lib/watch/rules.c" "$root/lib/watch/own_stack.c" "$root/lib/watch/code.c" "$root/base/call.c" \
     "$root/base/cfi.c" "$root/base/cfi_expression.c" \
-    "$root/base/object.c" "$root/base/loaded.c" "$root/base/os.c" "$root/base/os_clock.c" "$root/base/os_memory.c" "$root/base/confine.c" \
+    "$root/base/object.c" "$root/base/loaded.c" "$root/base/os.c" "$root/base/os_clock.c" "$root/base/os_thread.c" "$root/base/os_memory.c" "$root/base/confine.c" \
     "$root/base/alternate.c" -o shim.so
 
 walk() { # NAME LEAST COMMAND: at least LEAST walks, none of them different
