@@ -554,4 +554,7 @@ void cpu_withdraw(void)
     waits_stop();
     cpu_stop(CPU_OPTIONS);
     cpu_stop(CPU_GPERFTOOLS);
+    /* The filter may be for all threads: of ours, none may be in the middle of something. */
+    interrupt_settle();
+    tasks_scan_settle();
 }

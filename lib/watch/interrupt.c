@@ -28,6 +28,7 @@ static BULK struct sigaction programs[SIGNALS + 1]; /* what the program has set;
 static uint64_t shared;                             /* a bit for each signal */
 static uint32_t version, changing;
 static bool wrapped;
+static uint32_t inside; /* threads in a handler, for our sake */
 
 static void on_signal(int signal, siginfo_t *info, void *context);
 
@@ -121,8 +122,16 @@ static struct sigaction program_of(int signal)
     }
 }
 
+void interrupt_settle(void)
+{
+    uint64_t from_ms = os_now_ms();
+    for (uint32_t now; (now = load_acquire(&inside)) != 0 && os_now_ms() - from_ms < PATIENCE_MS;)
+        os_wait(&inside, now, 1);
+}
+
 void interrupt_forked(void)
 {
+    store_relaxed(&inside, 0);
     store_relaxed(&changing, 0);
     store_relaxed(&version, (version + 1) & ~1u);
 }
@@ -336,8 +345,10 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pass_on(signal, info, context);
         return;
     }
+    __atomic_fetch_add(&inside, 1, __ATOMIC_ACQUIRE);
     wait_cut(frame, context);
     if (kind != INTERRUPTS)
         pass(kind, info, context);
     end_for_others(frame, context);
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);
 }

@@ -21,6 +21,9 @@ enum interrupt {
  * `info` is a siginfo_t, `context` what unwind_context takes. */
 typedef void interrupt_hearer(const void *info, void *context);
 void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer);
+/* Waits, for a second at most, for hearers that run in other threads: what they were called for has
+ * ended before. */
+void interrupt_settle(void);
 
 /* Sets the handler for the signal. False: the program has one of its own. */
 bool interrupt_open(int signal);

@@ -303,10 +303,16 @@ void tasks_scan_start(const struct tasks_scan *calls)
 
 void tasks_scan(const struct tasks_scan *calls)
 {
-    uint64_t before, from_ms = os_now_ms();
+    uint64_t before;
     os_signals_set(~(uint64_t)0, &before); /* which the thread inherits */
     tasks_scan_start(calls);
     os_signals_set(before, NULL);
+    tasks_scan_settle();
+}
+
+void tasks_scan_settle(void)
+{
+    uint64_t from_ms = os_now_ms();
     while (load_acquire(&scanning) == BUSY && os_now_ms() - from_ms < WAIT_MS)
         os_wait(&scanning, BUSY, WAIT_MS);
 }

@@ -103,6 +103,8 @@ struct tasks_scan {
 };
 void tasks_scan(const struct tasks_scan *calls);
 void tasks_scan_start(const struct tasks_scan *calls);
+/* Waits for the end of one that is under way, as `tasks_scan` does. */
+void tasks_scan_settle(void);
 
 /* Whether /proc counts threads in another namespace than the process does: it is that of a
  * container's host. Opens a file. */

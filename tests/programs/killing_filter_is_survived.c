@@ -177,9 +177,12 @@ static void forbid(const char *feature, int tell, int raw, int sync)
     }
 }
 
+static volatile int working; /* libc's own part of a thread's start is over */
+
 static void *work(void *argument)
 {
     void *blocks[BLOCKS] = {0};
+    working = 1;
     unsigned random = (unsigned)(size_t)argument * 2654435761u + 1;
     for (int i = 0; i < ROUNDS; i++) {
         random = random * 1103515245 + 12345;
@@ -270,6 +273,8 @@ int main(int argc, char **argv)
     const char *feature = argc > 1 ? argv[1] : "";
     if (sync && pthread_create(&early, NULL, work, NULL) != 0)
         return 5;
+    while (sync && !working)
+        ;
     if (has(argv, "deaf")) {
         sigset_t blocked;
         sigemptyset(&blocked);
