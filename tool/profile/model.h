@@ -399,6 +399,8 @@ INLINE bool profile_is_idle(const struct profile *profile)
 
 /* Whether samples with these labels are those of PROFILE_NOT_SAMPLED. */
 bool profile_not_sampled(const struct profile *profile, uint32_t label_set);
+/* Whether the column has anything of recorded objects: not only what was not sampled. */
+bool profile_has_recorded(const struct profile *profile, const char *type);
 /* The weight of a sample in this column, at least 1. */
 double profile_weight(const struct profile *profile, unsigned type, size_t sample);
 

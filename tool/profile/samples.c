@@ -234,6 +234,16 @@ bool profile_not_sampled(const struct profile *profile, uint32_t label_set)
     return thread && strcmp(profile_text(profile, thread->text), PROFILE_NOT_SAMPLED) == 0;
 }
 
+bool profile_has_recorded(const struct profile *profile, const char *name)
+{
+    int type = profile_type_named(profile, name);
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        if (profile->samples.values[type][i] != 0 &&
+            !profile_not_sampled(profile, profile->samples.label_sets[i]))
+            return true;
+    return false;
+}
+
 double profile_weight(const struct profile *profile, unsigned type, size_t sample)
 {
     const struct profile_samples *samples = &profile->samples;

@@ -60,22 +60,11 @@ bool summary_counted(const struct summary *summary)
     return summary->profile.counted;
 }
 
-/* A program that allocated nothing has no rows; without a recorder there is only "not sampled". */
-static bool has_blocks(const struct profile *profile)
-{
-    int type = profile_type_named(profile, TYPE_ALLOC_SPACE);
-    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
-        if (profile->samples.values[type][i] != 0 &&
-            !profile_not_sampled(profile, profile->samples.label_sets[i]))
-            return true;
-    return false;
-}
-
 int64_t summary_rate(const struct summary *summary)
 {
     const struct profile *profile = &summary->profile;
     bool samples = profile->kind == PROFILE_HEAP && profile->period > 0;
-    return samples ? profile->period : has_blocks(profile) ? 0 : -1;
+    return samples ? profile->period : profile_has_recorded(profile, TYPE_ALLOC_SPACE) ? 0 : -1;
 }
 
 const char *summary_command(const struct summary *summary)

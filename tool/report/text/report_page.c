@@ -527,9 +527,7 @@ static void few_print(const struct view *view, const struct style *style)
     double error = 1;
     if (profile->period <= 0 || !ranking_view(view, &lists[LIST_PEAK], &peak))
         return;
-    bool none = true;
-    for (size_t i = 0; i < peak.frames_count; i++)
-        none &= strcmp(peak.frames[i].name, PROFILE_NOT_SAMPLED) == 0;
+    bool none = !profile_has_recorded(profile, TYPE_PEAK_SPACE);
     bool exact = !none && peak.whole.spread.raw <= 0; /* a few large blocks, each recorded */
     if (!none && !exact) /* of all samples together: no single site has a smaller error */
         error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
