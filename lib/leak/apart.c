@@ -11,6 +11,7 @@
 #include "base/confine.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "lib/leak/touched.h"
 
 enum {
@@ -115,14 +116,6 @@ static void take_bytes(void *context, uintptr_t start, uintptr_t end)
         apart->bytes += (size_t)got & ~(sizeof(uintptr_t) - 1);
 }
 
-static uint64_t number_at(const char *text, unsigned base)
-{
-    uint64_t number = 0;
-    for (; *text >= '0' && *text <= 'f' && (*text <= '9' || *text >= 'a'); text++)
-        number = number * base + (uint64_t)(*text <= '9' ? *text - '0' : *text - 'a' + 10);
-    return number;
-}
-
 static const char *path_of(struct print *path, char *text, size_t size, const char *folder,
                            unsigned fd)
 {
@@ -149,7 +142,7 @@ static bool announces(unsigned fd)
     const char *at = strstr(text, name);
     at = at == NULL ? NULL : strchr(at, ':');
     at = at == NULL ? NULL : strchr(at + 1, ':');
-    return at == NULL || (number_at(at + 1, 16) & FORKS) != 0;
+    return at == NULL || (text_number(at + 1, 16) & FORKS) != 0;
 }
 
 bool apart_is_announced(void)
@@ -164,7 +157,7 @@ bool apart_is_announced(void)
     for (ssize_t got; !found && (got = os_folder_read(folder, names, sizeof names)) > 0;)
         for (ssize_t at = 0; at < got && !found;) {
             const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
-            found = entry->name[0] != '.' && announces((unsigned)number_at(entry->name, 10));
+            found = entry->name[0] != '.' && announces((unsigned)text_number(entry->name, 10));
             at += entry->length;
         }
     os_close(folder);

@@ -20,6 +20,7 @@
 #include "base/os_thread.h"
 #include "base/os_timer.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "lib/watch/watch.h"
 
 enum {
@@ -212,9 +213,7 @@ static bool round_signal(const struct stop *stop, int folder)
          keep_standing(stop) && (got = os_folder_read(folder, names, sizeof names)) > 0;) {
         for (ssize_t at = 0; at < got;) {
             const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
-            pid_t listed = 0;
-            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
-                listed = listed * 10 + (*digit - '0');
+            pid_t listed = (pid_t)text_number(entry->name, 10);
             pid_t tid = apart && listed != 0 ? tasks_listed(listed) : listed;
             at += entry->length;
             if (tid == 0 || tid == self || os_thread_is_ours(tid) || count == PLACES_MAX ||
@@ -277,10 +276,8 @@ static enum silence silence_of(pid_t tid)
  * and 64 bits in hexadecimal, signal 1 in the lowest. */
 static bool is_in_set(const char *text, const char *name)
 {
-    uint64_t set = 0;
     const char *at = strstr(text, name);
-    for (at = at == NULL ? "" : at + strlen(name); *at > ' '; at++)
-        set = set << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    uint64_t set = at == NULL ? 0 : text_number(at + strlen(name), 16);
     return signal_now == 0 || (set >> (signal_now - 1) & 1) != 0; /* 0: no thread gets one */
 }
 
@@ -413,10 +410,8 @@ static bool silent_note(pid_t tid, struct roots_thread *thread)
     uintptr_t words[WORDS];
     unsigned count = 0;
     task_read(tid, "syscall", text, sizeof text);
-    for (const char *at = strstr(text, " 0x"); at != NULL && count < WORDS;
-         at = strstr(at, " 0x"), count++)
-        for (at += 3, words[count] = 0; *at > ' '; at++)
-            words[count] = words[count] << 4 | (uintptr_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    for (const char *at = text; count < WORDS && (at = strstr(at, " 0x")) != NULL; at += 3)
+        words[count++] = text_number(at + 3, 16);
     if (count < 2 || words[count - 2] == 0)
         return false; /* it runs */
     thread->sp = words[count - 2];

@@ -16,6 +16,7 @@
 #include "base/os_thread.h"
 #include "base/os_timer.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "lib/alloc/alloc.h"
 
 enum { SLAB_SHIFT = 6, SLAB = 1 << SLAB_SHIFT, SLABS = 1 << 11 };
@@ -189,14 +190,6 @@ static void task_seen(struct index *index, uint32_t tid)
         scan_calls.joined(number);
 }
 
-static uint32_t number_at(const char *text)
-{
-    uint32_t number = 0;
-    for (; *text >= '0' && *text <= '9'; text++)
-        number = number * 10 + (uint32_t)(*text - '0');
-    return number;
-}
-
 static void task_read(const char *path, char *text, size_t size)
 {
     int fd = os_open(path, O_RDONLY | O_CLOEXEC, 0);
@@ -210,7 +203,7 @@ bool tasks_listed_apart(void)
 {
     char text[16] = {0};
     task_read("/proc/self/stat", text, sizeof text - 1);
-    return text[0] != '\0' && (pid_t)number_at(text) != os_pid();
+    return text[0] != '\0' && (pid_t)text_number(text, 10) != os_pid();
 }
 
 /* "NSpid:", and its id in each namespace from /proc's to its own, with a tab before each. */
@@ -221,12 +214,12 @@ pid_t tasks_listed(pid_t listed)
     print_start(&print, path, sizeof path);
     print_format(&print, "/proc/self/task/%d/status", (int)listed);
     task_read(print_string(&print), text, sizeof text - 1);
-    uint32_t own = 0;
+    pid_t own = 0;
     const char *at = strstr(text, "\nNSpid:");
     for (at = at == NULL ? "" : at + 1; *at != '\0' && *at != '\n'; at++)
         if (*at == '\t')
-            own = number_at(at + 1);
-    return (pid_t)own;
+            own = (pid_t)text_number(at + 1, 10);
+    return own;
 }
 
 static void names_read(struct index *index, int folder)
@@ -241,7 +234,7 @@ static void names_read(struct index *index, int folder)
             break;
         for (ssize_t at = 0; at < got;) {
             const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
-            uint32_t tid = number_at(entry->name);
+            uint32_t tid = (uint32_t)text_number(entry->name, 10);
             if (tid != 0 && apart)
                 tid = (uint32_t)tasks_listed((pid_t)tid);
             if (tid != 0)
