@@ -103,14 +103,6 @@ static bool free_shifted(void *p, const struct caller *caller)
     return true;
 }
 
-/* p points into a block: the program's operator new returned it, and its delete knows the block. */
-static bool free_by_program(void *p, const struct caller *caller)
-{
-    bool inside = (guarding_owns(p) && guarding_is_inside(p)) ||
-                  (debugging_owns(p) && debugging_is_inside(p));
-    return inside && shifted_find(p) == NULL && foreign_delete(p, caller);
-}
-
 void cold_free(void *p, const struct caller *caller)
 {
     bool ours;
@@ -122,8 +114,6 @@ void cold_free(void *p, const struct caller *caller)
         hooks_call_delete(p);
         filling_end(p);
     }
-    if (caller != NULL && unlikely(caller->sized) && free_by_program(p, caller))
-        return;
     if (unlikely(debugging_owns(p)) && shifted_find(p) == NULL) {
         debugging_free(p, caller, false);
         return;
@@ -137,7 +127,7 @@ void cold_free(void *p, const struct caller *caller)
         if (unlikely(harden_on) && hardening_free_empty(p))
             return;
         if (emergency_owns(p) || elsewhere_free(p) || free_shifted(p, caller) ||
-            (!ours && foreign_free(p)) || foreign_delete(p, caller))
+            (!ours && foreign_free(p)))
             return;
         if (guard_debug) {
             debugging_refuse(p, "free", caller);

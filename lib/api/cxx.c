@@ -4,24 +4,43 @@
  * A throwing new that fails asks the program's new_handler, again and again as the standard says;
  * without one it throws bad_alloc through the C++ library that is in the process, found by weak
  * references; where there is none it ends the program with a clear line.
+ *
+ * A program's own operators are called by all forms that it did not replace
+ * (lib/process/operators.h).
  */
-#include <dlfcn.h>
 #include <stdint.h>
 
 #include "lib/api/hardening.h"
 #include "lib/api/hooks.h"
 #include "lib/api/hot.h"
+#include "lib/api/init.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
+#include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
 typedef void (*new_handler)(void);
 extern new_handler _ZSt15get_new_handlerv(void) __attribute__((weak)); /* std::get_new_handler() */
-extern void *dlsym(void *handle, const char *name) __attribute__((weak));
-extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak)); /* libstdc++ throws for us */
+extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));      /* libstdc++ throws for us */
 
 /* The type that std::nothrow_t and std::align_val_t arguments have for the ABI. */
 struct nothrow;
+
+/* Whose operators the program's references lead to. */
+enum { OURS, UNKNOWN, REPLACED };
+static uint8_t whose = UNKNOWN;
+static struct operators operators; /* if they are replaced */
+
+/* Whether they are replaced, or that is not known yet. */
+INLINE bool maybe_replaced(void)
+{
+    return unlikely(load_relaxed(&whose) != OURS);
+}
+
+static bool is_replaced(void)
+{
+    return init_done() && load_acquire(&whose) == REPLACED;
+}
 
 /* To hooks, new is malloc or aligned_alloc, as in jemalloc. */
 static void *take(size_t align, size_t size, const struct caller *caller)
@@ -68,26 +87,33 @@ static NOINLINE void *new_slower(size_t align, size_t size, unsigned family)
                "raise the memory limit or use new(std::nothrow)");
 }
 
-/* The nothrow forms must call the handler, too, and must swallow what it throws, which takes C++:
- * the C++ library's own form calls our throwing one and catches. */
+/* The C++ library's own form calls the throwing one, which is the program's or ours, and catches:
+ * that takes C++. */
+static void *nothrow_by_cxx(size_t align, size_t size, const struct nothrow *tag, unsigned family)
+{
+    bool array = family == FAMILY_NEW_ARRAY;
+    if (align == 0) {
+        void *(*next)(size_t, const struct nothrow *) =
+            (void *(*)(size_t, const struct nothrow *))next_find(array ? "_ZnamRKSt9nothrow_t"
+                                                                       : "_ZnwmRKSt9nothrow_t");
+        return next == NULL ? NULL : next(size, tag);
+    }
+    void *(*next)(size_t, size_t, const struct nothrow *) =
+        (void *(*)(size_t, size_t, const struct nothrow *))next_find(
+            array ? "_ZnamSt11align_val_tRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t");
+    return next == NULL ? NULL : next(size, align, tag);
+}
+
+/* The nothrow forms must call the handler, too, and must swallow what it throws. */
 static NOINLINE void *new_slower_nothrow(size_t align, size_t size, const struct nothrow *tag,
                                          unsigned family)
 {
     struct caller caller = CALLER_HERE;
     caller.family = (uint8_t)family;
     void *block = take(align, size, &caller);
-    if (block != NULL || _ZSt15get_new_handlerv == NULL || _ZSt15get_new_handlerv() == NULL ||
-        dlsym == NULL)
+    if (block != NULL || _ZSt15get_new_handlerv == NULL || _ZSt15get_new_handlerv() == NULL)
         return block;
-    if (align == 0) {
-        void *(*next)(size_t, const struct nothrow *) =
-            (void *(*)(size_t, const struct nothrow *))dlsym(RTLD_NEXT, "_ZnwmRKSt9nothrow_t");
-        return next == NULL ? NULL : next(size, tag);
-    }
-    void *(*next)(size_t, size_t, const struct nothrow *) =
-        (void *(*)(size_t, size_t, const struct nothrow *))dlsym(
-            RTLD_NEXT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
-    return next == NULL ? NULL : next(size, align, tag);
+    return nothrow_by_cxx(align, size, tag, family);
 }
 
 static NOINLINE void *new_slow(size_t align, size_t size, unsigned family)
@@ -96,9 +122,18 @@ static NOINLINE void *new_slow(size_t align, size_t size, unsigned family)
     return block != NULL ? block : new_slower(align, size, family);
 }
 
+static NOINLINE void *new_slow_array(size_t align, size_t size)
+{
+    if (maybe_replaced() && is_replaced())
+        return align == 0 ? operators.make(size) : operators.make_aligned(size, align);
+    return new_slow(align, size, FAMILY_NEW_ARRAY);
+}
+
 static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag,
                                        unsigned family)
 {
+    if (maybe_replaced() && is_replaced())
+        return nothrow_by_cxx(align, size, tag, family);
     void *block = harden_on && align == 0 ? hardening_pop(size) : NULL;
     return block != NULL ? block : new_slower_nothrow(align, size, tag, family);
 }
@@ -108,6 +143,12 @@ INLINE void *new_block(size_t size)
 {
     struct heap *heap = load_relaxed(&heap_now);
     return likely(size <= SMALL_MAX) ? hot_pop(heap, hot_mark_small(heap, size)) : NULL;
+}
+
+/* The same for the forms that end in the program's new. */
+INLINE void *new_block_derived(size_t size)
+{
+    return !maybe_replaced() ? new_block(size) : NULL;
 }
 
 #define DEFINE(result, name, args) \
@@ -121,17 +162,17 @@ DEFINE(void *, _Znwm, (size_t size))
 }
 DEFINE(void *, _Znam, (size_t size))
 {
-    void *block = new_block(size);
-    return likely(block != NULL) ? block : new_slow(0, size, FAMILY_NEW_ARRAY);
+    void *block = new_block_derived(size);
+    return likely(block != NULL) ? block : new_slow_array(0, size);
 }
 DEFINE(void *, _ZnwmRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
 {
-    void *block = new_block(size);
+    void *block = new_block_derived(size);
     return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag, FAMILY_NEW);
 }
 DEFINE(void *, _ZnamRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
 {
-    void *block = new_block(size);
+    void *block = new_block_derived(size);
     return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag, FAMILY_NEW_ARRAY);
 }
 DEFINE(void *, _ZnwmSt11align_val_t, (size_t size, size_t align))
@@ -140,7 +181,7 @@ DEFINE(void *, _ZnwmSt11align_val_t, (size_t size, size_t align))
 }
 DEFINE(void *, _ZnamSt11align_val_t, (size_t size, size_t align))
 {
-    return new_slow(align, size, FAMILY_NEW_ARRAY);
+    return new_slow_array(align, size);
 }
 DEFINE(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,
        (size_t size, size_t align, const struct nothrow *tag))
@@ -155,41 +196,92 @@ DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
 
 /* All deletes are free: the block knows its size. What the caller says of size and alignment is
  * only compared (lib/api/mismatch.h). */
-#define DELETE(name, args, family)                           \
-    EXPORT void name args;                                   \
-    EXPORT void name args                                    \
-    {                                                        \
-        if (unlikely(!hot_push(load_relaxed(&heap_now), p))) \
-            libc_delete_slow(p, SIZE_UNKNOWN, 0, family);    \
+static NOINLINE void delete_by_program(void *p, size_t align, unsigned family, bool from_array)
+{
+    if (!is_replaced())
+        libc_delete_slow(p, SIZE_UNKNOWN, align, family);
+    else if (align == 0)
+        (from_array ? operators.drop_array : operators.drop)(p);
+    else
+        (from_array ? operators.drop_array_aligned : operators.drop_aligned)(p, align);
+}
+
+/* The two that the others end in. */
+#define DELETE(name, args, hot, size, align, family)  \
+    EXPORT void name args;                            \
+    EXPORT void name args                             \
+    {                                                 \
+        if (unlikely(!(hot)))                         \
+            libc_delete_slow(p, size, align, family); \
     }
 
-#define DELETE_SIZED(name, args, family)                                 \
+#define DELETE_DERIVED(name, args, hot, size, align, family, from_array) \
     EXPORT void name args;                                               \
     EXPORT void name args                                                \
     {                                                                    \
-        if (unlikely(!hot_push_sized(load_relaxed(&heap_now), p, size))) \
-            libc_delete_slow(p, size, 0, family);                        \
+        if (likely(hot))                                                 \
+            return;                                                      \
+        if (!maybe_replaced())                                           \
+            libc_delete_slow(p, size, align, family);                    \
+        else                                                             \
+            delete_by_program(p, align, family, from_array);             \
     }
 
-#define DELETE_ALIGNED(name, args, size, family)  \
-    EXPORT void name args;                        \
-    EXPORT void name args                         \
-    {                                             \
-        libc_delete_slow(p, size, align, family); \
-    }
+INLINE bool pushed(void *p)
+{
+    return hot_push(load_relaxed(&heap_now), p);
+}
+
+INLINE bool pushed_derived(void *p)
+{
+    return !maybe_replaced() && pushed(p);
+}
+
+/* Never where the program has operators of its own: `cxx_find_operators` closes the bounds. */
+INLINE bool pushed_sized(void *p, size_t size)
+{
+    return hot_push_sized(load_relaxed(&heap_now), p, size);
+}
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-DELETE(_ZdlPv, (void *p), FAMILY_NEW)
-DELETE(_ZdaPv, (void *p), FAMILY_NEW_ARRAY)
-DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const struct nothrow *tag), FAMILY_NEW)
-DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const struct nothrow *tag), FAMILY_NEW_ARRAY)
-DELETE_SIZED(_ZdlPvm, (void *p, size_t size), FAMILY_NEW)
-DELETE_SIZED(_ZdaPvm, (void *p, size_t size), FAMILY_NEW_ARRAY)
-DELETE_ALIGNED(_ZdlPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN, FAMILY_NEW)
-DELETE_ALIGNED(_ZdaPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN, FAMILY_NEW_ARRAY)
-DELETE_ALIGNED(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), size, FAMILY_NEW)
-DELETE_ALIGNED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), size, FAMILY_NEW_ARRAY)
-DELETE_ALIGNED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
-               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN, FAMILY_NEW)
-DELETE_ALIGNED(_ZdaPvSt11align_val_tRKSt9nothrow_t,
-               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN, FAMILY_NEW_ARRAY)
+DELETE(_ZdlPv, (void *p), pushed(p), SIZE_UNKNOWN, 0, FAMILY_NEW)
+DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align), false, SIZE_UNKNOWN, align, FAMILY_NEW)
+
+/* Forms that call the plain one. */
+DELETE_DERIVED(_ZdaPv, (void *p), pushed_derived(p), SIZE_UNKNOWN, 0, FAMILY_NEW_ARRAY, false)
+DELETE_DERIVED(_ZdlPvRKSt9nothrow_t, (void *p, const struct nothrow *tag), pushed_derived(p),
+               SIZE_UNKNOWN, 0, FAMILY_NEW, false)
+DELETE_DERIVED(_ZdlPvm, (void *p, size_t size), pushed_sized(p, size), size, 0, FAMILY_NEW, false)
+DELETE_DERIVED(_ZdaPvSt11align_val_t, (void *p, size_t align), false, SIZE_UNKNOWN, align,
+               FAMILY_NEW_ARRAY, false)
+DELETE_DERIVED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
+               (void *p, size_t align, const struct nothrow *tag), false, SIZE_UNKNOWN, align,
+               FAMILY_NEW, false)
+DELETE_DERIVED(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), false, size, align,
+               FAMILY_NEW, false)
+
+/* Forms that call the one for arrays. */
+DELETE_DERIVED(_ZdaPvRKSt9nothrow_t, (void *p, const struct nothrow *tag), pushed_derived(p),
+               SIZE_UNKNOWN, 0, FAMILY_NEW_ARRAY, true)
+DELETE_DERIVED(_ZdaPvm, (void *p, size_t size), pushed_sized(p, size), size, 0, FAMILY_NEW_ARRAY,
+               true)
+DELETE_DERIVED(_ZdaPvSt11align_val_tRKSt9nothrow_t,
+               (void *p, size_t align, const struct nothrow *tag), false, SIZE_UNKNOWN, align,
+               FAMILY_NEW_ARRAY, true)
+DELETE_DERIVED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), false, size, align,
+               FAMILY_NEW_ARRAY, true)
+
+void cxx_find_operators(void)
+{
+    static const struct operators ours = {
+        _Znwm, _ZnwmSt11align_val_t, _ZdlPv, _ZdaPv, _ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
+    };
+    bool replaced = false;
+    if (memoir_operators_by_linker != NULL)
+        replaced = memoir_operators_by_linker(&operators);
+    else if (operators_by_loader != NULL)
+        replaced = operators_by_loader(&operators, &ours);
+    if (replaced)
+        sizes_close_bounds();
+    store_release(&whose, replaced ? REPLACED : OURS);
+}

@@ -108,19 +108,6 @@ bool foreign_free(void *p)
     return true;
 }
 
-/* The unsized forms are not passed on: the program's may call ours. */
-bool foreign_delete(void *p, const struct caller *caller)
-{
-    static const char *const names[] = {"_ZdaPv", "_ZdlPv"};
-    bool is_delete = caller != NULL && caller->sized && caller->family != FAMILY_MALLOC;
-    for (size_t i = is_delete && caller->family == FAMILY_NEW ? 1 : 0; is_delete && i < 2; i++)
-        if (foreign_serves(names[i])) {
-            ((void (*)(void *))dlsym(RTLD_DEFAULT, names[i]))(p);
-            return true;
-        }
-    return false;
-}
-
 size_t foreign_usable(const void *p)
 {
     size_t (*libc_usable)(const void *) =

@@ -10,13 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/watch/watch.h"
-
 /* True if p was a block of another allocator and has been handled. */
 bool foreign_free(void *p);
-/* The same for a delete that was told the size, where the program has operators of its own but not
- * this one: C++ says that it calls the program's delete then. */
-bool foreign_delete(void *p, const struct caller *caller);
 /* 0 if p is no such block. */
 size_t foreign_usable(const void *p);
 /* Whether the malloc of this process is not ours. Not in a signal handler. */

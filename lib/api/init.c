@@ -110,6 +110,7 @@ bool init_done_slow(void)
         pthread_atfork(cpu_fork_prepare, cpu_fork_parent, cold_fork_child);
         if (heap_self != NULL)
             init_thread(heap_self);
+        cxx_find_operators();
         control_init();
         faces_ready();
     }

@@ -22,5 +22,7 @@ extern HIDDEN bool init_expects_scan;
 void init_thread(void *heap);
 /* The calling thread's end will be noticed though it has no heap. */
 void init_thread_watch(void);
+/* At the start: whether the program has C++ operators of its own (lib/api/cxx.c). */
+void cxx_find_operators(void);
 
 #endif

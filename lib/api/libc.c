@@ -117,7 +117,6 @@ static NOINLINE void delete_slower(void *p, size_t size, size_t align, unsigned 
 {
     struct caller caller = CALLER_HERE;
     caller.family = (uint8_t)family;
-    caller.sized = size != SIZE_UNKNOWN && align == 0;
     if (guarding_owns(p))
         guarding_compare(p, size, align, &caller);
     else if (unlikely(debugging_owns(p)))

@@ -65,11 +65,15 @@ uint64_t mismatch_count(void)
     return load_relaxed(&count);
 }
 
+static struct asked asked_of_class(unsigned class)
+{
+    return (struct asked){sizes_least(class), class_size(class)};
+}
+
 static struct asked asked_for(const void *p, unsigned mark)
 {
     if (mark != MARK_LARGE && mark != MARK_WATCHED)
-        return (struct asked){size_bounds[mark].least,
-                              size_bounds[mark].least + size_bounds[mark].more};
+        return asked_of_class(mark_class(mark));
     struct span *span = span_of(p);
     if (span->state == SPAN_LARGE && span->kinds & KIND_RECORDED) {
         size_t requested = ((struct large_record *)meta_at(span->record))->requested;
@@ -79,11 +83,8 @@ static struct asked asked_for(const void *p, unsigned mark)
         return (struct asked){large_size(span) - UNIT + 1, large_size(span)};
     const struct record *record = central_record(span, p);
     size_t usable = class_size(mark_class(span->mark));
-    if (record == NULL) {
-        unsigned mark_plain = span->mark;
-        return (struct asked){size_bounds[mark_plain].least,
-                              size_bounds[mark_plain].least + size_bounds[mark_plain].more};
-    }
+    if (record == NULL)
+        return asked_of_class(mark_class(span->mark));
     size_t size = usable - record->slack;
     size = size == 0 ? 1 : size;
     return record->site == 0 ? (struct asked){0, usable} : (struct asked){size, size};

@@ -183,9 +183,12 @@ int capture_file_begin(const char *path)
 {
     struct print text;
     give_up();
-    print_start(&text, asked, sizeof asked);
-    print_text(&text, path);
+    if (path[0] == '\0')
+        return ENOENT;
+    print_start(&text, asked + 1, sizeof asked - 1);
+    print_text(&text, path + 1);
     print_string(&text);
+    store_release(&asked[0], path[0]); /* last: another thread may fork meanwhile */
     int error = begin(false);
     if (error != 0)
         give_up();

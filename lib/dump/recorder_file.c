@@ -32,7 +32,8 @@ enum { CHILD_MS = 20 }; /* until then most children start another program */
 static BULK struct capture records;
 static struct sink sink;
 static BULK char buffer[BUFFER_SIZE];
-static BULK char asked[RECORDER_PATH]; /* from the root on; empty: none is wanted */
+static BULK char asked[RECORDER_PATH]; /* from the root on */
+static bool wanted; /* `asked` and `kept` are complete: another thread may fork at any time */
 static BULK char name[RECORDER_PATH];
 static int fd = -1;
 static struct os_file_id id; /* of what `fd` was when it was opened */
@@ -188,9 +189,12 @@ int recorder_file_begin(const char *path)
 {
     if (os_secure())
         return 0;
-    int error = path_whole(asked, sizeof asked, path) ? begin() : ENAMETOOLONG;
+    store_release(&wanted, false);
+    kept = false;
+    store_release(&wanted, path_whole(asked, sizeof asked, path));
+    int error = wanted ? begin() : ENAMETOOLONG;
     if (error != 0)
-        asked[0] = '\0';
+        wanted = false;
     else
         series_resident(true);
     return error;
@@ -198,15 +202,15 @@ int recorder_file_begin(const char *path)
 
 void recorder_file_keep(void)
 {
-    if (asked[0] != '\0' || !config.recorder_end || os_secure())
+    if (wanted || !config.recorder_end || os_secure())
         return;
-    asked[0] = '/'; /* `create` completes it */
     kept_sweep();
-    kept = true;
+    kept = true; /* so that `create` writes the name */
+    store_release(&wanted, true);
     if (begin() == 0)
         return;
+    wanted = false;
     kept = false;
-    asked[0] = '\0';
 }
 
 void recorder_file_objects(void)
@@ -230,7 +234,7 @@ static void objects_look(void)
 
 bool recorder_file_waits(void)
 {
-    return asked[0] != '\0' && child;
+    return wanted && child;
 }
 
 int recorder_file_now(void)
@@ -240,14 +244,14 @@ int recorder_file_now(void)
     int error = begin();
     child = false;
     if (error != 0)
-        asked[0] = '\0';
+        wanted = false;
     return error;
 }
 
 int recorder_file_look(void)
 {
     store_relaxed(&mirror_asked, false);
-    if (asked[0] == '\0' || (child && os_now_ms() < load_relaxed(&mirror_due_ms)))
+    if (!wanted || (child && os_now_ms() < load_relaxed(&mirror_due_ms)))
         return 0;
     if (child)
         return recorder_file_now();
@@ -320,7 +324,7 @@ void recorder_file_end(void)
 
 void recorder_file_forked(void)
 {
-    if (asked[0] == '\0')
+    if (!load_acquire(&wanted))
         return;
     mirror_forget();
     let_go();

@@ -14,6 +14,7 @@
 #include "lib/process/environment.h"
 #include "lib/process/memory.h"
 #include "lib/process/next.h"
+#include "lib/process/operators.h"
 #include "lib/process/stay.h"
 #include "lib/process/twin.h"
 

@@ -511,7 +511,6 @@ FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned mos
         *(const uintptr_t *)(frame + ARCH_SIGNAL_SP),
         *(const uintptr_t *)(frame + ARCH_SIGNAL_FP),
         FAMILY_MALLOC,
-        false,
     };
     walk_from(walk, &from, true, most);
 }

@@ -28,17 +28,16 @@ struct caller {
     uintptr_t sp; /* the stack pointer after the return */
     uintptr_t fp; /* the frame pointer after the return */
     uint8_t family;
-    bool sized; /* a delete that was told the size */
 };
 
 /* Which functions a block is allocated and freed by; they must not be mixed. */
 enum caller_family { FAMILY_MALLOC, FAMILY_NEW, FAMILY_NEW_ARRAY, FAMILY_COUNT };
 
 /* The caller of the function that this is used in, which must not be inlined. */
-#define CALLER_HERE                                                        \
-    {                                                                      \
-        (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(),         \
-            *(uintptr_t *)__builtin_frame_address(0), FAMILY_MALLOC, false \
+#define CALLER_HERE                                                 \
+    {                                                               \
+        (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(),  \
+            *(uintptr_t *)__builtin_frame_address(0), FAMILY_MALLOC \
     }
 
 /*

@@ -86,11 +86,22 @@ static void bounds_fill(void)
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         bool classless = mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED;
         unsigned class = classless ? 0 : mark_class(mark);
-        size_t least = class <= 1 ? 0 : class_size(class - 1) + 1;
+        size_t least = sizes_least(class);
         size_bounds[mark].least = least;
         size_bounds[mark].more = classless ? SIZE_MAX : class_size(class) - least;
         size_usable[mark] = (uint16_t)(classless ? 0 : class_size(class));
     }
+}
+
+void sizes_close_bounds(void)
+{
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++)
+        size_bounds[mark] = (struct size_bounds){SIZE_MAX, 0};
+}
+
+size_t sizes_least(unsigned class)
+{
+    return class <= 1 ? 0 : class_size(class - 1) + 1;
 }
 
 /* As near as can be: a span has one block at least, and SPAN_BLOCKS_MAX at most. Where its length

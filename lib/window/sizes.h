@@ -78,6 +78,10 @@ struct size_bounds {
     size_t least, more;
 };
 extern HIDDEN struct size_bounds size_bounds[MARK_COUNT];
+/* From now on no size fits: frees that tell one take the cold path. */
+void sizes_close_bounds(void);
+/* The least size that is given blocks of the class. */
+size_t sizes_least(unsigned class);
 /* By mark: the size of its blocks; 0 for a mark without a class. */
 extern HIDDEN uint16_t size_usable[MARK_COUNT];
 

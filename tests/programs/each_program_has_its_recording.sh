@@ -61,8 +61,9 @@ try() { # ROUNDS "PEAK..." COMMAND...
     for _ in $(seq "$rounds"); do
         rm -rf "$place/here" && mkdir "$place/here"
         (cd "$place/here" && "$MEMOIR_TOOL" run -o . "$@") >"$place/out" 2>"$place/errors"
-        for peak in $peaks; do
-            [ -n "$(find "$place/here" -name "*-peak$peak.memoir")" ] ||
+        for peak in $peaks; do # two of one second differ by a number
+            want=$(printf '%s\n' $peaks | grep -cx "$peak")
+            [ "$(find "$place/here" -name "*-peak$peak.memoir" -o -name "*-peak$peak-2.memoir" | wc -l)" -ge "$want" ] ||
                 fail "$*: no recording of $peak: $(ls -a "$place/here") $(cat "$place/errors")"
         done
         [ -z "$(find "$place/here" -name '.*' -mindepth 1)" ] || fail "$*: left $(ls -a "$place/here")"
@@ -70,7 +71,7 @@ try() { # ROUNDS "PEAK..." COMMAND...
     done
 }
 try 1 '3.0M 5.0M 4.0M' ../steps 3 e ../steps 5 e ../steps 4 k
-try 1 '3.0M 3.0M-2' ../steps 3 e ../steps 3
+try 1 '3.0M 3.0M' ../steps 3 e ../steps 3
 try 1 '3.0M 5.0M' ../steps 3 t ../steps 5 k
 try 1 '3.0M 5.0M' ../steps 3 t ../steps 5
 try 3 '2.0M 9.0M' ../steps 2 f s f w 50 e ../steps 9 k
@@ -78,7 +79,7 @@ try 10 '2.0M 6.0M 14M' ../steps 2 f s 4 f 8 w 100 k
 try 10 '4.0M' sh -c '../steps 4 w 100 k &'
 try 1 '2.0M 7.0M' ../steps 2 f 2 l # 3 more in the last thread of the child
 if unshare -pf true 2>/dev/null; then
-    try 1 '6.0M 4.0M 2.0M 2.0M-2' sh -c 'for n in 6 4 2 2; do unshare -pf ../steps $n; done'
+    try 1 '6.0M 4.0M 2.0M 2.0M' sh -c 'for n in 6 4 2 2; do unshare -pf ../steps $n; done'
 fi
 
 # The largest is told of, and where it was not the last one that is said.

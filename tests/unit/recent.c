@@ -18,13 +18,13 @@ static struct record records[RECORDS];
 
 static NOINLINE void begin(struct record *record, size_t requested)
 {
-    struct caller caller = {0x1000 + requested % 8, 0, 0, FAMILY_MALLOC, false};
+    struct caller caller = {0x1000 + requested % 8, 0, 0, FAMILY_MALLOC};
     track_begin(record, &caller, CLASS, class_size(CLASS), requested, 0, SAMPLER_EXACT_NUMBER);
 }
 
 static NOINLINE void end(struct record *record, size_t requested)
 {
-    struct caller caller = {0x2000 + requested % 8, 0, 0, FAMILY_MALLOC, false};
+    struct caller caller = {0x2000 + requested % 8, 0, 0, FAMILY_MALLOC};
     track_end(record, &caller, class_size(CLASS), requested, false);
 }
 

@@ -32,7 +32,7 @@ static void step(struct heap *of, void **held, uint64_t *random)
         } else if (what == 1) {
             *slot = central_take_one(of->pool, CENTRAL_WATCHED + 7);
             store_relaxed(live_at(*slot), live_sign_watched(*slot));
-            struct caller caller = {1 + (unit_random(random) % 64), 0, 0, FAMILY_MALLOC, false};
+            struct caller caller = {1 + (unit_random(random) % 64), 0, 0, FAMILY_MALLOC};
             track_begin(central_record(span_of(*slot), *slot), &caller, 7, 112, 100, 0,
                         sampler_number());
         } else {

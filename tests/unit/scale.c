@@ -64,7 +64,7 @@ static void expect(uint64_t allocated, uint64_t live, uint64_t rest_live)
 
 static void begin(unsigned i, unsigned site)
 {
-    struct caller caller = {0x1000 + site, 0, 0, FAMILY_MALLOC, false};
+    struct caller caller = {0x1000 + site, 0, 0, FAMILY_MALLOC};
     track_begin(&records[i], &caller, CLASS, class_size(CLASS), 10, 0, sampler_number());
 }
 
@@ -74,8 +74,7 @@ static void keep_and_churn(void)
 {
     enum { OTHER = CLASS + 1, KEPT = 3, CHURNED = 1000 };
     struct record kept[KEPT], churned;
-    struct caller keeper = {0x2000, 0, 0, FAMILY_MALLOC, false},
-                  churner = {0x3000, 0, 0, FAMILY_MALLOC, false};
+    struct caller keeper = {0x2000, 0, 0, FAMILY_MALLOC}, churner = {0x3000, 0, 0, FAMILY_MALLOC};
     size_t size = class_size(OTHER);
     for (unsigned i = 0; i < KEPT; i++)
         track_begin(&kept[i], &keeper, OTHER, size, 10, 0, sampler_number());

@@ -31,7 +31,7 @@ static uint64_t live_now, live_max;
 /* The pc is the site. */
 static void begin(unsigned block, unsigned site, size_t requested, uint64_t born)
 {
-    struct caller caller = {0x1000 + site, 0, 0, FAMILY_MALLOC, false};
+    struct caller caller = {0x1000 + site, 0, 0, FAMILY_MALLOC};
     struct shadow *shadow = &shadows[site];
     track_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born,
                 sampler_number());
@@ -248,7 +248,7 @@ static void forgetting_takes_no_memory(void)
     struct record kept[4], record;
     uint64_t bytes = table_bytes();
     for (unsigned i = 0; i < SITE_NO_ERA * 2 + 100; i++) {
-        struct caller caller = {0x1000 + i % SITES, 0, 0, FAMILY_MALLOC, false};
+        struct caller caller = {0x1000 + i % SITES, 0, 0, FAMILY_MALLOC};
         track_reset();
         track_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
         if (i < 4)
@@ -268,7 +268,7 @@ static void forgetting_takes_no_memory(void)
 static void a_thread_can_stay_out(void)
 {
     struct record record = {0};
-    struct caller caller = {0x1000, 0, 0, FAMILY_MALLOC, false};
+    struct caller caller = {0x1000, 0, 0, FAMILY_MALLOC};
     track_set_thread_active(false);
     assert(!track_thread_active());
     track_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
@@ -282,7 +282,7 @@ static void a_thread_can_stay_out(void)
 
 static int in_shared_memory(void *record)
 {
-    struct caller caller = {0x1000, 0, 0, FAMILY_MALLOC, false};
+    struct caller caller = {0x1000, 0, 0, FAMILY_MALLOC};
     track_begin(record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
     return 0;
 }

@@ -363,10 +363,9 @@ static FOREIGN __attribute__((noinline)) void leaf_breaks_stacks(void)
         for (unsigned k = 0; k < i % 16; k++)
             copy[unit_random(&seed) % words] = nonsense(copy);
         struct caller broken = {from.pc, (uintptr_t)copy, from.fp - from.sp + (uintptr_t)copy,
-                                FAMILY_MALLOC, false};
+                                FAMILY_MALLOC};
         unwind(i % 2 ? &fresh : &walk, &broken, WALK_MAX);
-        broken =
-            (struct caller){nonsense(copy), nonsense(copy), nonsense(copy), FAMILY_MALLOC, false};
+        broken = (struct caller){nonsense(copy), nonsense(copy), nonsense(copy), FAMILY_MALLOC};
         unwind(i % 3 ? &fresh : &walk, &broken, 1 + i % WALK_MAX);
         assert(fresh.count <= WALK_MAX && walk.count <= WALK_MAX);
     }
