@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
+#include "base/words.h"
 
 #define OPTION(key, field, kind, initial, low, high, choices, ...) \
     {key, initial, choices, low, high, CONFIG_##kind, offsetof(struct config, field)},

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "tool/command/command.h"
 #include "tool/process/process.h"
 #include "tool/profile/read/read.h"

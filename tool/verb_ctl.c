@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/config.h"
 #include "base/nearest.h"
 #include "tool/command/command.h"

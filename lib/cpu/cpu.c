@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/confine.h"

@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/compiler.h"
 #include "base/confine.h"
 #include "base/os_timer.h"

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "lib/watch/watch.h"
 
 struct wait_row {

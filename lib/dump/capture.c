@@ -12,9 +12,9 @@
 
 #include "base/arch.h"
 #include "base/config.h"
+#include "base/file/capture_format.h"
 #include "base/file/crc.h"
-#include "base/file/format.h"
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture_leaks.h"

@@ -5,7 +5,7 @@
  * of this one are those of its rows.
  */
 #include "base/compiler.h"
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "base/os.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/capture.h"

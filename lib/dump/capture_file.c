@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"

@@ -2,7 +2,7 @@
 /* See lib/dump/capture_leaks.h. */
 #include "lib/dump/capture_leaks.h"
 
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "lib/dump/capture.h"
 #include "lib/dump/capture_record.h"
 #include "lib/heap/observer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits for locks in a capture. Stacks as in capture_cpu.c, whose records of threads they refer to.
  */
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/capture.h"
 #include "lib/dump/capture_record.h"

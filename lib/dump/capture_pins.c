@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What keeps memory in use (lib/heap/pins.h), as records of a capture: PINS and its kin. */
 
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture.h"

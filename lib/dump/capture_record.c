@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "base/file/capture_format.h"
 #include "base/file/crc.h"
-#include "base/file/format.h"
 #include "base/file/proto.h"
 #include "lib/dump/capture.h"
 #include "lib/heap/observer.h"

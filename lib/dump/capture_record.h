@@ -17,8 +17,8 @@ struct track_sum;
 /* Bytes of an entry without its texts; of a text. */
 enum { CAPTURE_ENTRY_MAX = 512, CAPTURE_TEXT_MAX = 4608 };
 
-/* Makes sure of a record of that type (base/file/format.h) with this room; true if it is a new one.
- * */
+/* Makes sure of a record of that type (base/file/capture_format.h) with this room; true if it is a
+ * new one. */
 bool capture_record_begin(struct capture *capture, uint32_t type, size_t room);
 void capture_record_end(struct capture *capture);
 void capture_put(struct capture *capture, uint64_t value);

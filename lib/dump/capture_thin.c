@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "base/file/proto.h"
 #include "base/file/sink.h"
 #include "base/os.h"

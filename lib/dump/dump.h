@@ -51,7 +51,7 @@ void dump_recorder_end(void);
  * makes its own now. */
 void dump_before_leaving(void);
 /* The program is to write such a file at its end: if it is killed, the tool writes it, from the
- * recorder file. `which`: RECORDER_TOLD_... of base/file/recorder_file.h; `path`: its name, or
+ * recorder file. `which`: RECORDER_TOLD_... of base/file/recorder_format.h; `path`: its name, or
  * NULL: the next one of the style; `style` NULL: no more. */
 void dump_told(unsigned which, const struct dump_style *style, const char *path);
 /* The cause of an error and the next step. `style`: the style that chose the name, or NULL. */

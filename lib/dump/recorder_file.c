@@ -13,7 +13,7 @@
 #include "base/arch.h"
 #include "base/config.h"
 #include "base/confine.h"
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/cpu/cpu.h"

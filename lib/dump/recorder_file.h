@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder file of the process (base/file/recorder_file.h): it is made, named and filled with
+ * The recorder file of the process (base/file/recorder_format.h): it is made, named and filled with
  * what is known; from then on lib/watch/mirror.h and its users keep it up to date. Its descriptor
  * stays open, out of the way, for the file to grow; a lock of fcntl on it says that the process
  * lives.

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 #include "base/os.h"
 #include "base/os_socket.h"
 #include "base/print.h"

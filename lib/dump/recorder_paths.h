@@ -9,7 +9,7 @@
 #ifndef DUMP_RECORDER_PATHS_H
 #define DUMP_RECORDER_PATHS_H
 
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 
 /* What the head of the file says, in place of what was there; no file where it names none. If the
  * file can't be made, it stays as it was. */

@@ -16,7 +16,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/api/api.h"
 #include "lib/control/control.h"
 #include "lib/dump/dump.h"

@@ -14,7 +14,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/api/api.h"
 
 enum status { SERVED, HINT, UNSERVED };

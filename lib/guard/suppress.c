@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/config.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/watch/watch.h"
 
 static bool fits(const char *name);

@@ -11,7 +11,7 @@
 #include "base/confine.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/leak/touched.h"
 
 enum {

@@ -14,13 +14,13 @@
 #include <string.h>
 
 #include "base/arch.h"
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/compiler.h"
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/os_timer.h"
 #include "base/print.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/watch/watch.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/process/attach.h; base/attach.h has the protocol. In the order of a request: the signal
- * or the bell starts the helper; the helper opens its socket and accepts a client; the client's
- * rights are checked (attach_access.c), its line is run (control_command.c), and the answer is
- * sent. Nothing here allocates, and the helper is gone when it has nothing to do. */
+/* See lib/process/attach.h; base/attach_protocol.h has the protocol. In the order of a request: the
+ * signal or the bell starts the helper; the helper opens its socket and accepts a client; the
+ * client's rights are checked (attach_access.c), its line is run (control_command.c), and the
+ * answer is sent. Nothing here allocates, and the helper is gone when it has nothing to do. */
 #include "lib/process/attach.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/confine.h"
@@ -86,7 +86,7 @@ __asm__(".pushsection .note.memoir, \"a\", %note\n"
                                           ".popsection");
 _Static_assert(sizeof ATTACH_NOTE_OWNER == 7 && sizeof MEMOIR_VERSION <= ATTACH_NOTE_BELL &&
                    ATTACH_NOTE_SIZE == 20,
-               "the note above has the sizes of base/attach.h");
+               "the note above has the sizes of base/attach_protocol.h");
 
 static void on_interrupt(const void *info, void *context);
 static void helper_start(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Control from outside without a permanent thread. A signal that programs ignore, queued with our
- * value, or the bell (base/attach.h) starts a helper thread (base/os_thread.h), which listens on a
- * socket, runs what clients ask for, and ends after some seconds without one.
+ * value, or the bell (base/attach_protocol.h) starts a helper thread (base/os_thread.h), which
+ * listens on a socket, runs what clients ask for, and ends after some seconds without one.
  *
  * Its sockets are in no descriptor table of the program's, it holds no lock while it reads from or
  * writes to a client, and it has no heap: it never calls malloc.
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/compiler.h"
 #include "base/file/sink.h"
 

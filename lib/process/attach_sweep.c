@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/os.h"
 #include "base/os_socket.h"
 #include "base/print.h"

@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
-#include "base/text.h"
+#include "base/words.h"
 
 enum {
     KEPT_SIZE = 8192,

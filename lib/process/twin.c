@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See lib/process/twin.h. The program's headers are where the kernel put them (AT_PHDR); the note
- * that marks us (base/attach.h) tells whether we are in it. */
+ * that marks us (base/attach_protocol.h) tells whether we are in it. */
 #include "lib/process/twin.h"
 
 #include <elf.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 
 /* The object that this is part of, from the linker. */
 extern __attribute__((visibility("hidden"))) const char __ehdr_start[];

@@ -15,7 +15,7 @@
 #include <ucontext.h>
 
 #include "base/arch.h"
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/os.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum interrupt {
-    INTERRUPT_CONTROL, /* a client wants to be heard (base/attach.h) */
+    INTERRUPT_CONTROL, /* a client wants to be heard (base/attach_protocol.h) */
     INTERRUPT_CPU,     /* a thread's clock rang (lib/cpu) */
     INTERRUPT_STOP,    /* the thread must stand still for a moment (lib/leak) */
     INTERRUPTS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder file of this process (base/file/recorder_file.h), mapped: a second copy of what the
- * tables hold, which outlives the process. The tables themselves stay private memory, so that a
+ * The recorder file of this process (base/file/recorder_format.h), mapped: a second copy of what
+ * the tables hold, which outlives the process. The tables themselves stay private memory, so that a
  * forked child has its own; each event that changes them is counted here once more, with stores to
  * memory and nothing else. Off unless lib/dump/recorder_file.c has made a file.
  *
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 #include "lib/alloc/alloc.h"
 
 extern HIDDEN char *mirror_base;  /* NULL: there is no file */

@@ -16,7 +16,7 @@
 #include "base/os_thread.h"
 #include "base/os_timer.h"
 #include "base/print.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/alloc/alloc.h"
 
 enum { SLAB_SHIFT = 6, SLAB = 1 << SLAB_SHIFT, SLABS = 1 << 11 };

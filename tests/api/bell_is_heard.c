@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 
 static uint32_t *bell;
 static unsigned notes;

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 
 static int ends[2];
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 
 static void *volatile last;
 

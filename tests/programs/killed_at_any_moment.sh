@@ -54,7 +54,7 @@ print(rate, threads, *found)
 END
 
 cat >damage.py <<'END'
-"""damage.py FILE HOW: see base/file/recorder_file.h."""
+"""damage.py FILE HOW: see base/file/recorder_format.h."""
 import struct, sys
 path, how = sys.argv[1:3]
 SHEET, DIRECTORY, SIZES = 65536, 32768, 128

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 enum { WAIT_MS = 300, STORM_US = 3000, OWN_MS = 100, LONG_MS = 20000 };
-enum { CONTROL_VALUE = 0x6d656d31 }; /* of base/attach.h */
+enum { CONTROL_VALUE = 0x6d656d31 }; /* of base/attach_protocol.h */
 
 static volatile sig_atomic_t over, handled;
 static pthread_t waiter;

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/os_socket.h"
 #include "tool/process/bell.h"
 #include "tool/terminal/terminal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asking the library in another process; base/attach.h has the protocol. */
+/* Asking the library in another process; base/attach_protocol.h has the protocol. */
 #ifndef PROCESS_ATTACH_CLIENT_H
 #define PROCESS_ATTACH_CLIENT_H
 

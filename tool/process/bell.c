@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "tool/symbol/elf/elf.h"
 
 enum { NOTES_MAX = 4096 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bell of a process (base/attach.h), found and rung through its memory. */
+/* The bell of a process (base/attach_protocol.h), found and rung through its memory. */
 #ifndef PROCESS_BELL_H
 #define PROCESS_BELL_H
 

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/attach.h"
+#include "base/attach_protocol.h"
 #include "base/os_socket.h"
 #include "tool/process/bell.h"
 #include "tool/symbol/elf/elf.h"

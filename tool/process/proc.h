@@ -18,7 +18,7 @@ enum process_library {
     PROCESS_WITH,
 };
 
-/* The bell of base/attach.h, by which those can be called that do not hear the signal. */
+/* The bell of base/attach_protocol.h, by which those can be called that do not hear the signal. */
 enum process_bell {
     PROCESS_BELL_NONE,   /* not looked for, or an older library */
     PROCESS_BELL_CLOSED, /* its memory may not be looked at: `bell_reason` */

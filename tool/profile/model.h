@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "tool/memory/memory.h"
 
 enum { PROFILE_TYPES_MAX = 32, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };

@@ -12,7 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"

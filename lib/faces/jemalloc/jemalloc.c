@@ -13,7 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"

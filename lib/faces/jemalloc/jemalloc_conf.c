@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/api/api.h"
 
 /* If the program defines one of these, its own is found instead; a preloaded library sees it only

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 
 #define WORKS         NULL

@@ -9,7 +9,7 @@
 
 #include "base/config.h"
 #include "base/os.h"
-#include "base/text.h"
+#include "base/words.h"
 #include "lib/api/api.h"
 #include "lib/faces/mimalloc/mimalloc.h"
 #include "lib/faces/mimalloc/mimalloc_region.h"

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 
 struct capture_text {
     const char *bytes;

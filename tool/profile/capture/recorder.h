@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recorder files (base/file/recorder_file.h, docs/FORMATS.md): what a process knew at its last
+ * Recorder files (base/file/recorder_format.h, docs/FORMATS.md): what a process knew at its last
  * moment, made into a capture. Nothing in the bytes is believed: they may be those of a process
  * that was killed inside any store, or still runs, or never were a recorder file.
  */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/file/recorder_file.h"
+#include "base/file/recorder_format.h"
 
 struct recorder_about {
     uint32_t pid;

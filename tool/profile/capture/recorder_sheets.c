@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/file/capture_format.h"
 #include "base/file/crc.h"
-#include "base/file/format.h"
 #include "tool/memory/memory.h"
 
 static void directory_read(struct recorder_sheets *sheets);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "tool/profile/read/read_capture.h"
 
 enum { VERDICTS = 3 };

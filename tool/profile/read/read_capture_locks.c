@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/compiler.h"
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "tool/profile/read/read_capture.h"
 
 static void take_about(struct lock_rows *locks, struct profile *profile, struct capture_part *part);

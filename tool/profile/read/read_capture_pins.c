@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/file/format.h"
+#include "base/file/capture_format.h"
 #include "tool/profile/read/read_capture.h"
 
 enum { SPARSE_FILLS = 5 }; /* of PROFILE_FILLS: up to a quarter full */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/attach.h. In containers and sandboxes any one of the folders may be missing. */
-#include "base/attach.h"
+/* See base/attach_protocol.h. In containers and sandboxes any one of the folders may be missing. */
+#include "base/attach_protocol.h"
 
 void attach_folder(unsigned which, uint32_t uid, struct print *path)
 {

@@ -5,8 +5,8 @@
  * which is a sixth of all that a small program has more by us. The same for numbers that the kernel
  * writes in /proc.
  */
-#ifndef BASE_TEXT_H
-#define BASE_TEXT_H
+#ifndef BASE_WORDS_H
+#define BASE_WORDS_H
 
 #include <stddef.h>
 #include <stdint.h>

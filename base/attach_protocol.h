@@ -11,8 +11,8 @@
  *     answer     struct attach_answer, one packet; then `length` bytes of text in packets of at
  *                most ATTACH_PACKET bytes
  */
-#ifndef BASE_ATTACH_H
-#define BASE_ATTACH_H
+#ifndef BASE_ATTACH_PROTOCOL_H
+#define BASE_ATTACH_PROTOCOL_H
 
 #include <stdbool.h>
 #include <stdint.h>

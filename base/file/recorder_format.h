@@ -11,8 +11,8 @@
  * All numbers are little-endian, as both machines have them. A reader may meet any row half made:
  * its key is written last. Numbers that only grow are read in the order frees, then allocations.
  */
-#ifndef FILE_RECORDER_FILE_H
-#define FILE_RECORDER_FILE_H
+#ifndef FILE_RECORDER_FORMAT_H
+#define FILE_RECORDER_FORMAT_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  * A capture is a head and then records, each with a checksum, only ever appended to: if the program
  * is killed, all records but the last are whole, and a reader stops there.
  */
-#ifndef FILE_FORMAT_H
-#define FILE_FORMAT_H
+#ifndef FILE_CAPTURE_FORMAT_H
+#define FILE_CAPTURE_FORMAT_H
 
 #include <stdint.h>
 
