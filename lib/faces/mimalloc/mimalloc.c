@@ -45,6 +45,27 @@ static int note_release(struct dl_phdr_info *info, size_t size, void *release)
     return 1;
 }
 
+/* Ends the search at mimalloc's own library if the code address lies in it. */
+static int is_inside(struct dl_phdr_info *info, size_t size, void *pc)
+{
+    unsigned release = 0;
+    if (note_release(info, size, &release) == 0)
+        return 0;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD &&
+            (uintptr_t)pc - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+            return 1;
+    }
+    return 0;
+}
+
+bool mimalloc_is_theirs(void *pc)
+{
+    return memoir_face_mimalloc == NULL && dl_iterate_phdr != NULL && !os_static() &&
+           dl_iterate_phdr(is_inside, pc) != 0;
+}
+
 /* Of mimalloc's own library, which may stand behind ours; 0: it is not there. */
 static unsigned release_of_theirs(void)
 {

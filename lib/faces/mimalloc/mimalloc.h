@@ -32,6 +32,8 @@ void mimalloc_exit(void);
 unsigned mimalloc_release(void);
 /* The number of the release as mi_version returns it. */
 int mimalloc_version(void);
+/* Whether code of mimalloc's own library stands at `pc`. Takes the loader's lock. */
+bool mimalloc_is_theirs(void *pc);
 
 /* Options (mimalloc_options.def), by names that both releases have. */
 enum mimalloc_option {

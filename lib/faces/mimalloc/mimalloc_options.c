@@ -2,6 +2,11 @@
 /*
  * mimalloc's options: from variables, by mi_option_set, and what they do to memoir's own. The
  * releases number them differently; inside they have one order, that of mimalloc_options.def.
+ *
+ * mimalloc's own library, where the program was linked with it and ours is preloaded, runs its
+ * constructor and destructor, and asks us about options by the numbers of its own release: 25 is
+ * purge_extend_delay here, and destroy_on_exit in 2.0, which ended the program at exit in heaps
+ * that are not there. For that library all options are 0 and none is set: it has nothing to do.
  */
 #include <limits.h>
 #include <string.h>
@@ -47,10 +52,26 @@ static bool is_set[MIMALLOC_OPTIONS];
 static bool read_already;
 
 static unsigned option_of(int number);
+static unsigned option_for(int number, void *caller);
+static long value_for(int number, void *caller);
+
+/* The caller of the function that this stands in. */
+#define CALLER __builtin_return_address(0)
 
 FUNCTION(long, mi_option_get, (int option))
 {
-    unsigned found = option_of(option);
+    return value_for(option, CALLER);
+}
+
+/* The option that the caller means; MIMALLOC_OPTIONS: none. */
+static unsigned option_for(int number, void *caller)
+{
+    return mimalloc_is_theirs(caller) ? MIMALLOC_OPTIONS : option_of(number);
+}
+
+static long value_for(int number, void *caller)
+{
+    unsigned found = option_for(number, caller);
     return found == MIMALLOC_OPTIONS ? 0 : mimalloc_option(found);
 }
 
@@ -318,55 +339,59 @@ void mimalloc_before_main(void)
 
 FUNCTION(long, mi_option_get_clamp, (int option, long least, long most))
 {
-    long value = mi_option_get(option);
+    long value = value_for(option, CALLER);
     return value < least ? least : value > most ? most : value;
 }
 
 FUNCTION(size_t, mi_option_get_size, (int option))
 {
-    unsigned found = option_of(option);
-    long value = mi_option_get(option);
-    if (value < 0 || found == MIMALLOC_OPTIONS)
+    unsigned found = option_for(option, CALLER);
+    long value = found == MIMALLOC_OPTIONS ? 0 : mimalloc_option(found);
+    if (value <= 0)
         return 0;
     return (size_t)value * (rows[found].kind == SIZE ? KIB : 1);
 }
 
 FUNCTION(void, mi_option_set, (int option, long value))
 {
-    set(option_of(option), value);
+    set(option_for(option, CALLER), value);
 }
 
 /* Only if it is not set. */
+static void set_default(unsigned option, long value)
+{
+    if (option < MIMALLOC_OPTIONS && !load_relaxed(&is_set[option]))
+        set(option, value);
+}
+
 FUNCTION(void, mi_option_set_default, (int option, long value))
 {
-    unsigned found = option_of(option);
-    if (found < MIMALLOC_OPTIONS && !load_relaxed(&is_set[found]))
-        set(found, value);
+    set_default(option_for(option, CALLER), value);
 }
 
 FUNCTION(bool, mi_option_is_enabled, (int option))
 {
-    return mi_option_get(option) != 0;
+    return value_for(option, CALLER) != 0;
 }
 
 FUNCTION(void, mi_option_set_enabled, (int option, bool enable))
 {
-    mi_option_set(option, enable);
+    set(option_for(option, CALLER), enable);
 }
 
 FUNCTION(void, mi_option_set_enabled_default, (int option, bool enable))
 {
-    mi_option_set_default(option, enable);
+    set_default(option_for(option, CALLER), enable);
 }
 
 FUNCTION(void, mi_option_enable, (int option))
 {
-    mi_option_set(option, 1);
+    set(option_for(option, CALLER), 1);
 }
 
 FUNCTION(void, mi_option_disable, (int option))
 {
-    mi_option_set(option, 0);
+    set(option_for(option, CALLER), 0);
 }
 
 FUNCTION(void, mi_options_print, (void))
