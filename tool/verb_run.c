@@ -97,7 +97,7 @@ bool launch_run(const struct arguments *arguments, struct error *error)
         bool lost = ended && record_finish(&record, &child);
         if (!ended)
             record_leave(&record);
-        if (lost && WIFEXITED(child.status))
+        if (lost && judged && WIFEXITED(child.status))
             lost_exit(arguments_value(arguments, FLAG_ERROR_EXITCODE), WEXITSTATUS(child.status));
         if (judged && !record.scanned)
             unscanned_exit(&record, !ended, &child);

@@ -50,6 +50,19 @@ scan() { # OPTIONS
 
 scan heap.rate:0
 scan heap.rate:512K
+# What a scan found while the program ran does not change the exit status of memoir run: that is for --leaks.
+mkfifo in
+"$MEMOIR_TOOL" run --lib "$MEMOIR_LIB" -o rec.memoir sh -c 'echo $$ >pid; exec ./target' <in >out 2>err &
+run=$!
+exec 3>in
+until grep -q ready out; do sleep 0.05; done
+status=0
+"$MEMOIR_TOOL" leaks "$(cat pid)" >json 2>said || status=$?
+[ $status = 1 ] || { echo "memoir run, leaks: status $status, not 1"; cat json said; failed=1; }
+echo >&3
+exec 3>&-
+wait $run || { echo "memoir run of a program that was scanned ended with $?"; failed=1; }
+rm -f in
 # A program that ends before it is asked, and one that is not there.
 "$MEMOIR_TOOL" leaks 999999999 >out 2>&1 && { echo "a process that is not there"; failed=1; }
 exit $failed
