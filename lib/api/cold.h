@@ -33,6 +33,8 @@ void cold_kept(void *p, size_t size);
 size_t cold_usable(const void *p);
 /* Whether p is a live block that `cold_free` would take. */
 bool cold_is_block(const void *p);
+/* Whether p lies in memory that blocks come from: it may be free, or in the middle of a block. */
+bool cold_owns(const void *p);
 
 /* Blocks with an owner (lib/alloc/owner.h); lib/api/owned.h is their hot path. */
 /* Any size and alignment, a power of two. *zero: it reads as zero. NULL when memory is out. */

@@ -185,6 +185,11 @@ bool cold_is_block(const void *p)
             shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
 }
 
+bool cold_owns(const void *p)
+{
+    return window_has(p) || guarding_owns(p) || emergency_owns(p) || elsewhere_size(p) != 0;
+}
+
 void cold_verify(void)
 {
     debugging_exit();

@@ -14,6 +14,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/cold.h"
 #include "lib/api/libc.h"
 #include "lib/process/process.h"
 
@@ -127,13 +128,14 @@ static bool malloc_probe(void)
     if (their_malloc == NULL || their_free == NULL || their_malloc == malloc)
         return false;
     void *block = their_malloc(1);
-    bool ours = block != NULL && window_has(block);
+    bool ours = block != NULL && cold_owns(block);
     their_free(block);
     return !ours;
 }
 
-/* The name may lead to a wrapper around our malloc (fakeroot's, a tracer's), so this allocates one
- * block: its address decides. */
+/* The name may lead to a wrapper around our malloc (fakeroot's, a tracer's), or to the stub of a
+ * program at a fixed address that takes malloc's (Debian's python3), so this allocates one block:
+ * its address decides. */
 bool foreign_malloc(void)
 {
     enum { UNKNOWN, OURS, THEIRS };

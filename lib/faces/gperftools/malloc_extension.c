@@ -241,5 +241,5 @@ EXPORT enum ownership MallocExtension_GetOwnership(const void *p)
 {
     if (!init_done())
         return OWNERSHIP_UNKNOWN;
-    return window_has(p) || outside_size(p) != 0 ? OWNERSHIP_OURS : OWNERSHIP_OTHERS;
+    return cold_owns(p) ? OWNERSHIP_OURS : OWNERSHIP_OTHERS;
 }

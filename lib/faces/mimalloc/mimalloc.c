@@ -185,7 +185,7 @@ FUNCTION(bool, mi_is_redirected, (void))
 
 FUNCTION(bool, mi_is_in_heap_region, (const void *p))
 {
-    return p != NULL && init_done() && (window_has(p) || guarding_owns(p) || outside_size(p) != 0);
+    return p != NULL && init_done() && cold_owns(p);
 }
 
 FUNCTION(bool, mi_check_owned, (const void *p))
