@@ -67,6 +67,19 @@ void alternate_look(uintptr_t low, size_t size)
         leave_all();
 }
 
+uintptr_t alternate_low(void)
+{
+    return here.size == 0 ? 0 : here.low;
+}
+
+void alternate_end(uintptr_t low)
+{
+    uint64_t last = load_relaxed(owner_at(low));
+    if (last >> TID_BITS == owner_make(low) >> TID_BITS &&
+        os_thread_of_alive(os_pid(), (pid_t)(last & ((1u << TID_BITS) - 1))))
+        leave_all();
+}
+
 static uint64_t *owner_at(uintptr_t low)
 {
     return &owners[(uint64_t)low * UINT64_C(0x9e3779b97f4a7c15) >> (64 - OWNER_BITS)];

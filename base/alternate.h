@@ -18,6 +18,11 @@
 int alternate_flag(const void *handler);
 /* The calling thread, which blocks all signals, now has this alternate stack; size 0: none. */
 void alternate_look(uintptr_t low, size_t size);
+/* Where the calling thread's begins, as `alternate_look` was told; 0: it has none. */
+uintptr_t alternate_low(void);
+/* The memory of a stack at `low` goes: if it is another thread's, no handler of ours uses such
+ * stacks from now on. */
+void alternate_end(uintptr_t low);
 /* Whether `bytes` are free below `sp`, if it is on the thread's alternate stack. Takes a system
  * call in static programs only, where sigaltstack is not wrapped. */
 bool alternate_has(uintptr_t sp, size_t bytes);

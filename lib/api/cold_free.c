@@ -17,6 +17,7 @@
 #include "lib/api/young.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
+#include "lib/process/process.h"
 
 unsigned cold_mark(const void *p, bool *ours)
 {
@@ -108,6 +109,7 @@ void cold_free(void *p, const struct caller *caller)
     bool ours;
     if (p == NULL)
         return;
+    signal_stack_freed(p);
     if (unlikely(load_relaxed(&hooks_picked.end) != NULL))
         hooks_call_end(p);
     if (unlikely(load_relaxed(&hooks_any))) {

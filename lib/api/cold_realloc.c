@@ -14,6 +14,7 @@
 #include "lib/api/hooks.h"
 #include "lib/api/young.h"
 #include "lib/heap/observer.h"
+#include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
 /* From this size on the kernel moves the pages, if the new run is untouched. */
@@ -196,6 +197,7 @@ static void *realloc_guarded(void *p, size_t size, const struct caller *caller)
 void *cold_realloc(void *p, size_t size, const struct caller *caller)
 {
     bool ours, zero;
+    signal_stack_freed(p);
     unsigned mark = cold_mark(p, &ours);
     if (unlikely(load_relaxed(&hooks_picked.end) != NULL) && mark != MARK_FREE)
         hooks_call_end(p);

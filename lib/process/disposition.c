@@ -22,6 +22,7 @@
 #include "lib/process/ending.h"
 #include "lib/process/memory.h"
 #include "lib/process/next.h"
+#include "lib/process/signal_stack.h"
 #include "lib/watch/watch.h"
 
 typedef void handler(int number);
@@ -199,8 +200,11 @@ EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
     uint64_t mask;
     os_signals_set(~(uint64_t)0, &mask);
     long result = arch_syscall(SYS_sigaltstack, (long)stack, (long)before, 0, 0, 0, 0);
-    if (result == 0 && stack != NULL)
-        alternate_look((uintptr_t)stack->ss_sp, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size);
+    if (result == 0 && stack != NULL) {
+        size_t size = stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size;
+        signal_stack_set((uintptr_t)stack->ss_sp, size);
+        alternate_look((uintptr_t)stack->ss_sp, size);
+    }
     os_signals_set(mask, NULL);
     if (result < 0)
         errno = (int)-result;

@@ -15,6 +15,7 @@
 #include "lib/process/memory.h"
 #include "lib/process/next.h"
 #include "lib/process/operators.h"
+#include "lib/process/signal_stack.h"
 #include "lib/process/stay.h"
 #include "lib/process/twin.h"
 

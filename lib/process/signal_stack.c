@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/process/signal_stack.h. A block with a class would be freed on the hot path, which does
+ * not look here: while it is a stack its sign (lib/window/arena.h) is the one that goes cold, that
+ * of hardened blocks, and with harden:on the ordinary one. Only the block's start is known: a stack
+ * further inside of a block is not noticed, nor is one that finds its places in the table taken.
+ */
+#include "lib/process/signal_stack.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "base/alternate.h"
+#include "base/arch.h"
+#include "base/confine.h"
+#include "base/os.h"
+#include "lib/guard/guard.h"
+#include "lib/window/window.h"
+
+enum { BITS = 8, PROBES = 4 };
+
+unsigned signal_stacks;
+static uintptr_t stacks[(1 << BITS) + PROBES]; /* where they begin; 0: none */
+
+static uintptr_t *find(uintptr_t low, uintptr_t wanted);
+static bool forget(uintptr_t low);
+static void sign_change(void *p, bool stack);
+
+void signal_stack_set(uintptr_t low, size_t size)
+{
+    uintptr_t none = 0, before = alternate_low();
+    if (before == low && size != 0)
+        return;
+    if (before != 0)
+        forget(before);
+    if (size == 0 || !(window_has((void *)low) || cells_own((void *)low)) || find(low, low) != NULL)
+        return;
+    uintptr_t *place = find(low, 0);
+    if (place == NULL ||
+        !__atomic_compare_exchange_n(place, &none, low, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return;
+    __atomic_add_fetch(&signal_stacks, 1, __ATOMIC_RELEASE);
+    sign_change((void *)low, true);
+}
+
+void signal_stack_freed_slow(void *p)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    uint64_t mask;
+    bool own = alternate_low() == (uintptr_t)p;
+    if (!forget((uintptr_t)p) || confined(CONFINE_SIGNALS))
+        return;
+    os_signals_set(~(uint64_t)0, &mask);
+    if (!own)
+        alternate_end((uintptr_t)p);
+    else if (arch_syscall(SYS_sigaltstack, (long)&none, 0, 0, 0, 0, 0) == 0)
+        alternate_look(0, 0);
+    os_signals_set(mask, NULL);
+}
+
+/* A place that holds `wanted`, of those where a stack at `low` can be; NULL: there is none. */
+static uintptr_t *find(uintptr_t low, uintptr_t wanted)
+{
+    uintptr_t *first = &stacks[(uint64_t)low * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BITS)];
+    for (unsigned i = 0; i < PROBES; i++)
+        if (load_relaxed(&first[i]) == wanted)
+            return &first[i];
+    return NULL;
+}
+
+/* False if it was not known, or another thread was first. */
+static bool forget(uintptr_t low)
+{
+    uintptr_t *place = find(low, low);
+    if (place == NULL ||
+        !__atomic_compare_exchange_n(place, &low, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return false;
+    sign_change((void *)low, false);
+    __atomic_sub_fetch(&signal_stacks, 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Of a block with a class that begins at p; others are freed on the slow path anyway. */
+static void sign_change(void *p, bool stack)
+{
+    if (!window_has(p) || (uintptr_t)p % GRANULE != 0)
+        return;
+    unsigned kind = window.kinds[unit_of(p)];
+    if (kind == MARK_FREE || kind == MARK_LARGE || kind == MARK_WATCHED)
+        return;
+    bool hardened = harden_on != stack;
+    uint8_t from = hardened ? live_sign(p) : live_sign_hardened(p);
+    __atomic_compare_exchange_n(live_in(window.live[kind], p), &from,
+                                hardened ? live_sign_hardened(p) : live_sign(p), false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
