@@ -49,7 +49,7 @@ cc -O1 -pthread -o "$place/small" "$place/small.c"
 runs=0
 run() {
     runs=$((runs + 1))
-    LD_PRELOAD=$library valgrind --tool=callgrind --callgrind-out-file="$place/run.$runs" "$@" \
+    LD_PRELOAD=$library valgrind --tool=callgrind --callgrind-out-file="$place/run.$runs.%p" "$@" \
         </dev/null >/dev/null 2>"$place/log" || { cat "$place/log" >&2 && exit 1; }
 }
 run "$place/small" 16 1000
@@ -58,6 +58,7 @@ MEMOIR=heap.rate:32k run "$place/small" 16 1000
 MEMOIR=heap.rate:32k run "$place/small" 1000 200000
 run sh -c 'for i in 1 2 3; do x=$i$x; done; echo $x'
 run perl -e 'my %h; $h{$_} = $_ x 10 for 1 .. 5000; print scalar keys %h'
+run sh -c '(x=$(echo 1); echo $x)' # children of a fork, each counted with what its parent ran before
 
 cat <<'END'
 /* SPDX-License-Identifier: MIT */
@@ -73,8 +74,8 @@ SECTIONS
 END
 # valgrind does not say of which file the functions are that stand first already: "[???]"
 nm "$library" | sed -n 's/.* [tT] \([A-Za-z_0-9]*\).*/\1/p' | LC_ALL=C sort -u >"$place/ours"
-for number in $(seq $runs); do
-    callgrind_annotate --threshold=100 --show-percs=no "$place/run.$number" |
+for file in "$place"/run.*; do
+    callgrind_annotate --threshold=100 --show-percs=no "$file" |
         sed -n -e 's/.*:\([A-Za-z_][A-Za-z_0-9]*\)[^ ]* \[.*libmemoir.*/\1/p' \
             -e 's/.*:\([A-Za-z_][A-Za-z_0-9]*\)[^ ]* \[???\]$/\1/p' |
         LC_ALL=C sort -u | LC_ALL=C comm -12 - "$place/ours"

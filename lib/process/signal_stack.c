@@ -20,7 +20,7 @@
 enum { BITS = 8, PROBES = 4 };
 
 unsigned signal_stacks;
-static uintptr_t stacks[(1 << BITS) + PROBES]; /* where they begin; 0: none */
+static BULK uintptr_t stacks[(1 << BITS) + PROBES]; /* where they begin; 0: none */
 
 static uintptr_t *find(uintptr_t low, uintptr_t wanted);
 static bool forget(uintptr_t low);
