@@ -14,6 +14,7 @@
 
 enum {
     UNITS_MAX = 1u << 31,
+    SPARSE_MIN = 256 << 10, /* bytes; below, pages that hold nothing are copied as well */
     MOVED_MAX = 1000, /* blocks at a time; each costs two mappings, of 65,530 that a process has */
 };
 
@@ -247,6 +248,7 @@ enum os_moved large_move(struct span *from, struct span *to)
         !window_has(span_start(from) + bytes)) /* os_move needs something mapped behind it */
         return OS_STAYED;
     huge_leave(span_start(from), bytes); /* advice would move along, and leave a hole behind */
+    huge_leave(span_start(to), bytes);   /* and that of the other memory goes with it */
     enum os_moved moved = os_move(span_start(from), span_start(to), bytes);
     from->zero = moved == OS_MOVED && from->length == from->units;
     if (moved == OS_MOVED) {
@@ -260,6 +262,38 @@ enum os_moved large_move(struct span *from, struct span *to)
         }
     }
     return moved;
+}
+
+/* It was never written to, or with zeros. Reading brings no memory in. */
+static bool unit_is_zero(const char *unit)
+{
+    enum { BYTES = 1 << UNIT_SHIFT };
+    uint64_t first;
+    memcpy(&first, unit, sizeof first);
+    return first == 0 && memcmp(unit, unit + sizeof first, BYTES - sizeof first) == 0;
+}
+
+bool large_is_sparse(const void *block, size_t bytes)
+{
+    enum { LOOKS = 8, SHIFT = 37 }; /* not equally far apart: arrays have their own steps */
+    const char *start = block;
+    size_t step = (bytes >> UNIT_SHIFT) / LOOKS;
+    unsigned zero = 0;
+    for (size_t i = 0; step > 0 && i < LOOKS; i++)
+        zero += unit_is_zero(start + ((i * step + i * SHIFT % step) << UNIT_SHIFT));
+    return zero > LOOKS / 2;
+}
+
+/* Of two places that read as zero neither is written to, so that no page comes in. */
+void large_copy_sparse(void *to, const void *from, size_t bytes)
+{
+    enum { UNIT_BYTES = 1 << UNIT_SHIFT };
+    size_t done = 0;
+    if (bytes >= SPARSE_MIN && large_is_sparse(from, bytes))
+        for (; done + UNIT_BYTES <= bytes; done += UNIT_BYTES)
+            if (!unit_is_zero((const char *)from + done) || !unit_is_zero((char *)to + done))
+                memcpy((char *)to + done, (const char *)from + done, UNIT_BYTES);
+    memcpy((char *)to + done, (const char *)from + done, bytes - done);
 }
 
 void large_abandon(struct span *span)

@@ -24,6 +24,11 @@ bool large_resize(struct span *span, size_t size);
 /* Moves the contents of a large block to a longer one without copying. `from` is empty then and
  * should be given back. */
 enum os_moved large_move(struct span *from, struct span *to);
+/* Whether most of what lies there was never written to, as far as a few looks tell. */
+bool large_is_sparse(const void *block, size_t bytes);
+/* memcpy for contents of any block: where most was never written to, it stays so, and takes no
+ * memory in the new place either. */
+void large_copy_sparse(void *to, const void *from, size_t bytes);
 /* The span's memory is lost: it is never handed out again. */
 void large_abandon(struct span *span);
 

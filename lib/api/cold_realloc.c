@@ -17,7 +17,7 @@
 #include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
-/* From this size on the kernel moves the pages, if the new run is untouched. */
+/* From this size on the kernel moves the pages, if the new run is untouched or the block is. */
 enum { MOVE_MIN = 256 << 10 };
 
 /* A block that became longer may become a sample by that; one that became shorter may cease to be
@@ -68,9 +68,10 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     if (block == NULL)
         return NULL;
     size_t kept = before < size ? before : size;
-    /* Onto memory that was in use before, copying costs less than the faults after moving. */
+    /* Onto memory that was in use before, copying costs less than the faults after moving, unless
+     * little of the block was ever written to. */
     enum os_moved moved = OS_STAYED;
-    if (kept >= MOVE_MIN && zero)
+    if (kept >= MOVE_MIN && (zero || large_is_sparse(p, kept)))
         moved = large_move(span, span_of(block));
     if (moved == OS_LOST) {
         large_abandon(span_of(block));
@@ -78,7 +79,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     }
     if (moved == OS_STAYED) {
         cold_large_begin(heap, block, size, &origin);
-        memcpy(block, p, kept);
+        large_copy_sparse(block, p, kept);
         cold_look_at_peak();
         if (unlikely(load_relaxed(&hooks_any)))
             filling_end(p);
@@ -184,7 +185,7 @@ static void *realloc_guarded(void *p, size_t size, const struct caller *caller)
     void *block = cold_take(size, COLD_ANY, &origin, &zero);
     if (block == NULL)
         return size <= usable ? p : NULL;
-    memcpy(block, p, size < usable ? size : usable);
+    large_copy_sparse(block, p, size < usable ? size : usable);
     if (unlikely(load_relaxed(&hooks_any)))
         hooks_call_delete(p);
     if (guarded)
@@ -247,7 +248,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     void *block = cold_take(size, COLD_ANY, &origin, &zero);
     if (block == NULL)
         return size <= usable ? p : NULL;
-    memcpy(block, p, size < usable ? size : usable);
+    large_copy_sparse(block, p, size < usable ? size : usable);
     if (mark == MARK_WATCHED && unlikely(load_relaxed(&hooks_any))) {
         hooks_call_delete(p);
         filling_end(p);

@@ -201,7 +201,7 @@ static void *realloc_told(void *p, size_t size, const struct caller *caller)
         block = p;
     now = block == NULL ? 0 : malloc_usable_size(block);
     if (block == NULL && (block = libc_malloc(size, caller)) != NULL)
-        memcpy(block, p, size < usable ? size : usable);
+        large_copy_sparse(block, p, size < usable ? size : usable);
     young.quiet = false;
     if (block == p) {
         calls_expand(CALL_REALLOC_STAYS, p, usable, now, (uintptr_t)p, args);
