@@ -20,6 +20,13 @@ void pin_rows_free(struct pin_rows *pins)
     free(pins->classes.items);
 }
 
+/* A damaged file may tell any number: sums end at 2^62. */
+static void add(int64_t *sum, uint64_t more)
+{
+    const uint64_t max = (uint64_t)1 << 62;
+    *sum = more < max - (uint64_t)*sum ? *sum + (int64_t)more : (int64_t)max;
+}
+
 static void take_class(struct pin_rows *pins, struct profile *profile, struct capture_part *part)
 {
     struct pin_class *class = profile_list_add(profile, &pins->classes, sizeof *class);
@@ -28,14 +35,17 @@ static void take_class(struct pin_rows *pins, struct profile *profile, struct ca
         return;
     class->size = capture_next(part);
     capture_next(part); /* spans */
-    class->bytes = (double)capture_next(part);
+    uint64_t bytes = capture_next(part), live, live_bytes;
+    class->bytes = (double)bytes;
     capture_next(part); /* blocks that they are cut into */
     capture_next(part); /* those that are not free there */
-    class->live = (double)capture_next(part);
-    sums->spans_space += (int64_t) class->bytes;
-    sums->live_space += (int64_t)(class->live * (double)(class->size < 65536 ? class->size : 0));
+    class->live = (double)(live = capture_next(part));
+    if (__builtin_mul_overflow(live, class->size < 65536 ? class->size : 0, &live_bytes))
+        live_bytes = UINT64_MAX;
+    add(&sums->spans_space, bytes);
+    add(&sums->live_space, live_bytes);
     for (unsigned i = 0; i < PROFILE_FILLS; i++)
-        sums->by_fill[i] += (int64_t)capture_next(part);
+        add(&sums->by_fill[i], capture_next(part));
 }
 
 static void take_row(struct pin_rows *pins, struct profile *profile, struct capture_part *part,

@@ -3,6 +3,8 @@
  * The answer of `memoir frag`: how full the spans of blocks are, and which sites keep the emptiest
  * ones; JSON is memoir.frag/1.
  */
+#include <math.h>
+
 #include "base/compiler.h"
 #include "tool/memory/memory.h"
 #include "tool/report/report.h"
@@ -159,7 +161,7 @@ static void put_fills(const struct profile_pins *pins, const struct style *style
 {
     char value[32], share[16];
     for (unsigned i = 0; i < PROFILE_FILLS && pins->spans_space > 0; i++) {
-        double part = (double)pins->by_fill[i] / (double)pins->spans_space;
+        double part = fmin((double)pins->by_fill[i] / (double)pins->spans_space, 1);
         if (pins->by_fill[i] == 0)
             continue;
         fprintf(style->out, "  up to %-4s full%11s%7s  ", frag_fill_word(i),
