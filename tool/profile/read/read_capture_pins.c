@@ -33,7 +33,7 @@ static void take_class(struct pin_rows *pins, struct profile *profile, struct ca
     struct profile_pins *sums = &profile->pins;
     if (!class)
         return;
-    class->size = capture_next(part);
+    *class = (struct pin_class){.size = capture_next(part)};
     capture_next(part); /* spans */
     uint64_t bytes = capture_next(part), live, live_bytes;
     class->bytes = (double)bytes;
@@ -103,42 +103,60 @@ static void row_scale(struct pin_row *row, double factor)
     row->alone *= factor;
 }
 
-/* The live blocks of a size that no record stands for are those of its sites. */
-static void blocks_fit(const struct pin_rows *pins, const struct pin_class *class)
+static int compare_sizes(const void *left, const void *right)
 {
-    double seen = 0, unseen = 0;
+    uint64_t a = ((const struct pin_class *)left)->size;
+    uint64_t b = ((const struct pin_class *)right)->size;
+    return (a > b) - (a < b);
+}
+
+/* NULL: nothing was counted for the row's size. The classes are in order. */
+static struct pin_class *class_of(const struct pin_rows *pins, const struct pin_row *row)
+{
+    struct pin_class key = {.size = row->size};
+    return pins->classes.count == 0
+               ? NULL
+               : bsearch(&key, pins->classes.items, pins->classes.count, sizeof key, compare_sizes);
+}
+
+/* The live blocks of a size that no record stands for are those of its sites. */
+static void blocks_fit(const struct pin_rows *pins)
+{
+    struct pin_row *rows = pins->rows.items;
     for (size_t i = 0; i < pins->rows.count; i++) {
-        const struct pin_row *row = (struct pin_row *)pins->rows.items + i;
-        if (row->size == class->size) {
-            seen += row->seen;
-            unseen += row->blocks - row->seen;
-        }
+        struct pin_class *class = class_of(pins, &rows[i]);
+        if (class == NULL)
+            continue;
+        class->seen += rows[i].seen;
+        class->unseen += rows[i].blocks - rows[i].seen;
     }
-    double factor = unseen > 0 && class->live > seen ? (class->live - seen) / unseen : 0;
     for (size_t i = 0; i < pins->rows.count; i++) {
-        struct pin_row *row = (struct pin_row *)pins->rows.items + i;
-        if (row->size == class->size && is_estimate(row))
-            row_scale(row, (row->seen + factor * (row->blocks - row->seen)) / row->blocks);
+        const struct pin_class *class = class_of(pins, &rows[i]);
+        if (class == NULL || !is_estimate(&rows[i]))
+            continue;
+        double seen = class->seen, unseen = class->unseen;
+        double factor = unseen > 0 && class->live > seen ? (class->live - seen) / unseen : 0;
+        row_scale(&rows[i],
+                  (rows[i].seen + factor * (rows[i].blocks - rows[i].seen)) / rows[i].blocks);
     }
 }
 
-static void bytes_fit(const struct pin_rows *pins, const struct pin_class *class)
+static void bytes_fit(const struct pin_rows *pins)
 {
-    double known = 0, estimate = 0;
+    struct pin_row *rows = pins->rows.items;
     for (size_t i = 0; i < pins->rows.count; i++) {
-        const struct pin_row *row = (struct pin_row *)pins->rows.items + i;
-        if (row->size == class->size)
-            *(is_estimate(row) ? &estimate : &known) += row->bytes;
+        struct pin_class *class = class_of(pins, &rows[i]);
+        if (class != NULL)
+            *(is_estimate(&rows[i]) ? &class->estimate : &class->known) += rows[i].bytes;
     }
-    if (estimate <= 0 || class->bytes <= known)
-        return;
-    double factor = (class->bytes - known) / estimate;
     for (size_t i = 0; i < pins->rows.count; i++) {
-        struct pin_row *row = (struct pin_row *)pins->rows.items + i;
-        if (row->size != class->size || !is_estimate(row))
+        const struct pin_class *class = class_of(pins, &rows[i]);
+        if (class == NULL || !is_estimate(&rows[i]) || class->estimate <= 0 ||
+            class->bytes <= class->known)
             continue;
-        row->bytes = fmax(row->bytes * factor, row->held);
-        row->alone = fmin(row->alone * factor, row->bytes);
+        double factor = (class->bytes - class->known) / class->estimate;
+        rows[i].bytes = fmax(rows[i].bytes * factor, rows[i].held);
+        rows[i].alone = fmin(rows[i].alone * factor, rows[i].bytes);
     }
 }
 
@@ -152,10 +170,10 @@ bool pin_rows_end(struct pin_rows *pins, struct profile *profile)
     };
     if (!profile->pins.known || profile->failed)
         return false;
-    for (size_t i = 0; profile->counted && i < pins->classes.count; i++) {
-        const struct pin_class *class = (struct pin_class *)pins->classes.items + i;
-        blocks_fit(pins, class);
-        bytes_fit(pins, class);
+    if (profile->counted && pins->classes.count > 0) {
+        qsort(pins->classes.items, pins->classes.count, sizeof(struct pin_class), compare_sizes);
+        blocks_fit(pins);
+        bytes_fit(pins);
     }
     double known = 0;
     for (size_t i = 0; i < pins->rows.count; i++) {

@@ -22,7 +22,9 @@ struct pin_row {
 
 struct pin_class {
     uint64_t size;
-    double bytes, live; /* of its spans; blocks that live */
+    double bytes, live;     /* of its spans; blocks that live */
+    double seen, unseen;    /* blocks of its rows: recorded ones, and the others */
+    double known, estimate; /* memory of its rows, by whether all of it was recorded */
 };
 
 struct pin_rows {
