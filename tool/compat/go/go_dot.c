@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/terminal/terminal.h"
+
 enum { BESIDE_MAX = 4 }; /* labels beside a node */
 
 struct drawing {
@@ -42,6 +44,7 @@ static size_t collapse(struct go_tag *tags, size_t count, bool flat, char names[
 static double distance(const struct go_tag *a, const struct go_tag *b);
 static void join(struct go_tag *group, const struct go_tag *tag, int64_t ends[2]);
 static void print_edges(struct drawing *drawing);
+static char *title_of(const char *name);
 static int compare_edges(const void *a, const void *b, void *context);
 static void print_edge(struct drawing *drawing, const struct go_edge *edge);
 static int64_t part_of(int64_t value, int64_t parts, int64_t whole);
@@ -54,7 +57,8 @@ void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_sha
     double largest = 0;
     if (!path[0] && go->from->mappings.count > 1)
         path = profile_text(go->from, profile_mapping_at(go->from, 1)->path);
-    const char *slash = strrchr(path, '/'), *title = slash ? slash + 1 : path;
+    const char *slash = strrchr(path, '/');
+    char *title = title_of(slash ? slash + 1 : path);
     drawing.number = compat_room(NULL, graph->nodes_count, sizeof *drawing.number);
     drawing.beside = compat_room(NULL, graph->nodes_count, sizeof *drawing.beside);
     memset(drawing.number, 0, graph->nodes_count * sizeof *drawing.number);
@@ -77,8 +81,21 @@ void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_sha
     print_edges(&drawing);
     fputs("}\n", out);
     go_tags_free(&drawing.tags);
+    free(title);
     free(drawing.number);
     free(drawing.beside);
+}
+
+/* The program's name between quotes, which it can't end. */
+static char *title_of(const char *name)
+{
+    char *title = strdup(name);
+    if (!title)
+        compat_out_of_memory();
+    terminal_clean(title, strlen(title));
+    for (char *at = strpbrk(title, "\"\\"); at; at = strpbrk(at, "\"\\"))
+        *at = '?';
+    return title;
 }
 
 /* The head of the report in a box of its own. */

@@ -178,8 +178,10 @@ static FILE *open_source(const struct go_profile *go, const char *name)
         }
         at += length;
     }
-    if (!file)
-        printf(" Error: could not find file %s on path %s\n", name, folders);
+    if (!file) {
+        go_print_clean(" Error: could not find file ", name, "");
+        printf(" on path %s\n", folders);
+    }
     return file;
 }
 

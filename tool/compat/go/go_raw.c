@@ -54,11 +54,12 @@ void go_print_raw(const struct go_profile *go)
         const struct profile_mapping *mapping = profile_mapping_at(go->from, number);
         const char *path =
             number == 1 && go->program[0] ? go->program : profile_text(go->from, mapping->path);
-        printf("%u: 0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " %s %s %s%s%s%s\n", i + 1,
-               mapping->start, mapping->limit, mapping->offset, path,
-               profile_text(go->from, mapping->build_id), mapping->has_functions ? "[FN]" : "",
-               mapping->has_files ? "[FL]" : "", mapping->has_lines ? "[LN]" : "",
-               mapping->has_inlines ? "[IN]" : "");
+        printf("%u: 0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " ", i + 1, mapping->start,
+               mapping->limit, mapping->offset);
+        go_print_clean("", path, " ");
+        printf("%s %s%s%s%s\n", profile_text(go->from, mapping->build_id),
+               mapping->has_functions ? "[FN]" : "", mapping->has_files ? "[FL]" : "",
+               mapping->has_lines ? "[LN]" : "", mapping->has_inlines ? "[IN]" : "");
     }
     free(numbers.locations);
     free(numbers.mappings);
@@ -112,7 +113,7 @@ static void print_raw_head(const struct go_profile *go)
     const struct profile *from = go->from;
     const uint32_t *comments = from->comments.items;
     for (size_t i = 0; i < from->comments.count; i++)
-        printf("Comment: %s\n", profile_text(from, comments[i]));
+        go_print_clean("Comment: ", profile_text(from, comments[i]), "\n");
     bool own = from->traits & TRAIT_PPROF, typed = from->period_type.name != 0;
     if (typed || own)
         printf("PeriodType: %s %s\n", profile_text(from, from->period_type.name),
@@ -215,9 +216,11 @@ static void print_raw_location(const struct go_profile *go, const struct numbers
             fputs("??", stdout);
             continue;
         }
-        printf("%s %s:%u s=%u", line->name, line->file, line->line, line->start_line);
+        go_print_clean("", line->name, " ");
+        go_print_clean("", line->file, "");
+        printf(":%u s=%u", line->line, line->start_line);
         if (strcmp(line->name, line->system_name) != 0)
-            printf("(%s)", line->system_name);
+            go_print_clean("(", line->system_name, ")");
     }
     putchar('\n');
 }

@@ -37,6 +37,7 @@ static const struct reader *const readers[] = {READERS(X)};
 
 static bool read_plain(struct profile *profile, const struct read_input *input,
                        struct read_error *error);
+static void clean_words(struct profile *profile);
 static size_t skip_warnings(struct profile *profile, const struct read_input *input);
 static bool moment_fits(const struct profile *profile, const struct reader *reader, const char *at,
                         struct read_error *error);
@@ -66,11 +67,46 @@ bool profile_read(struct profile *profile, const struct read_input *input, struc
         plain.pages = true;
     }
     bool done = result != UNPACK_REFUSED && read_plain(profile, &plain, error);
-    if (done)
+    if (done) {
         estimate_take(profile);
+        clean_words(profile);
+    }
     for (unsigned i = 0; i < LAYERS_MAX; i++)
         paged_free(&layers[i]);
     return done;
+}
+
+static uint32_t cleaned(struct profile *profile, uint32_t string)
+{
+    const char *text = profile_text(profile, string);
+    char *clean = strdup(text);
+    if (clean == NULL) {
+        profile->failed = true;
+        return string;
+    }
+    style_clean(clean);
+    if (strcmp(clean, text) != 0)
+        string = profile_string_of(profile, clean);
+    free(clean);
+    return string;
+}
+
+/* Names of values, units, clocks and build ids go to the terminal as they are: nothing in them may
+ * steer it. Names of functions, files and threads are kept, and cleaned where they are printed. */
+static void clean_words(struct profile *profile)
+{
+    struct profile_type *period = &profile->period_type;
+    for (unsigned i = 0; i < profile->types; i++) {
+        profile->type[i].name = cleaned(profile, profile->type[i].name);
+        profile->type[i].unit = cleaned(profile, profile->type[i].unit);
+    }
+    period->name = cleaned(profile, period->name);
+    period->unit = cleaned(profile, period->unit);
+    profile->clock.source = cleaned(profile, profile->clock.source);
+    for (uint32_t i = 0; i < profile->mappings.count; i++) {
+        struct profile_mapping *mapping = (struct profile_mapping *)profile->mappings.items + i;
+        mapping->build_id = cleaned(profile, mapping->build_id);
+    }
 }
 
 static bool read_plain(struct profile *profile, const struct read_input *input,
