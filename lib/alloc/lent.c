@@ -258,14 +258,16 @@ struct extent *extent_find(struct lender *lender, size_t bytes, size_t align)
     return found;
 }
 
-struct extent *extent_next(struct lender *lender, uint64_t before_ms, bool retained)
+struct extent *extent_next(struct lender *lender, uint64_t before_ms, size_t least, bool retained)
 {
     struct extent *found = NULL;
     if (!begin())
         return NULL;
-    for (unsigned i = 0; i < LENT_SIZES && found == NULL; i++)
-        for (found = lender->free[i]; found != NULL; found = found->next)
-            if (retained || (found->state == EXTENT_DIRTY && found->freed_ms <= before_ms))
+    for (struct extent **list = list_of_free(lender, least);
+         found == NULL && list < &lender->free[LENT_SIZES]; list++)
+        for (found = *list; found != NULL; found = found->next)
+            if (retained || (found->state == EXTENT_DIRTY && found->freed_ms <= before_ms &&
+                             found->bytes >= least))
                 break;
     if (found != NULL)
         busy_locked(found);

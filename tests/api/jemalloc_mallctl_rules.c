@@ -106,7 +106,7 @@ static void statistics_wait_for_an_epoch(void)
     CHECK(now <= active && active <= size_of("stats.resident") &&
           active <= size_of("stats.mapped"));
     CHECK_EQ(active % (size_t)sysconf(_SC_PAGESIZE), 0);
-    CHECK_EQ(size_of("stats.arenas.0.large.allocated") +
+    CHECK_EQ(size_of("stats.arenas.4096.large.allocated") +
                  size_of("stats.arenas.4096.small.allocated"),
              now);
     free(block);
@@ -206,7 +206,7 @@ static void profiler_is_switched(void)
     CHECK_EQ(mallctl("thread.prof.name", &got, &length, NULL, 0), 0);
     CHECK(got != NULL && strcmp(got, name) == 0);
     CHECK_EQ(mallctl("thread.prof.name", &got, &length, &name, sizeof name), EPERM);
-    CHECK_EQ(mallctl("thread.prof.name", NULL, NULL, &bad, sizeof bad), EINVAL);
+    CHECK_EQ(mallctl("thread.prof.name", NULL, NULL, &bad, sizeof bad), EFAULT);
     CHECK_EQ(mallctl("thread.prof.name", NULL, NULL, &nothing, sizeof nothing), EFAULT);
 }
 

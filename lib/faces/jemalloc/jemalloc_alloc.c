@@ -292,6 +292,28 @@ EXPORT size_t nallocx(size_t size, int flags)
     return room <= BLOCK_MAX ? class_size(class_of(room)) : units_of(size) << UNIT_SHIFT;
 }
 
+/* A block and its size. The name of the function ends in the commit that jemalloc was built from:
+ * those of its releases are here, and what a build outside of a git checkout has. */
+struct sized_block {
+    void *block;
+    size_t size;
+};
+
+#define SMALLOCX(commit)                                                \
+    struct sized_block smallocx_##commit(size_t size, int flags);       \
+    EXPORT struct sized_block smallocx_##commit(size_t size, int flags) \
+    {                                                                   \
+        void *block = mallocx(size, flags);                             \
+        return (struct sized_block){block, malloc_usable_size(block)};  \
+    }
+
+SMALLOCX(b0b3e49a54ec29e32636f4577d9d5a896d67fd20) /* 5.2.0 */
+SMALLOCX(ea6b3e973b477b8061e0076bb257dbd7f3faa756) /* 5.2.1 */
+SMALLOCX(54eaed1d8b56b1aa528be3bdd1877e59c56fa90c) /* 5.3.0 */
+SMALLOCX(81034ce1f1373e37dc865038e1bc8eeecf559ce8) /* 5.3.1 */
+SMALLOCX(0000000000000000000000000000000000000000)
+SMALLOCX(000000missing_version_try_git_fetch_tags)
+
 #define SAME(result, name, other, args) \
     EXPORT result name args;            \
     EXPORT result name args __attribute__((alias(#other)))

@@ -18,19 +18,45 @@
 static struct arena first = {
     .state = ARENA_LIVE, .automatic = true, .hooks = &extents_default, .grow_limit = GROW_LIMIT};
 BULK struct arena *arenas_table[ARENAS_MAX];
+uint64_t arenas_epoch;
 static uint32_t made = 1; /* numbers up to the last one that was handed out */
 
+/* Exported by jemalloc's library for its own tests, which link with it. */
+extern void (*je_test_hooks_arena_new_hook)(void), (*je_test_hooks_libc_hook)(void);
+EXPORT void (*je_test_hooks_arena_new_hook)(void);
+EXPORT void (*je_test_hooks_libc_hook)(void);
+
 static bool give_owner(struct arena *arena);
+static struct arena *arena_by_size(size_t size);
 
 void arenas_begin(void)
 {
     first.born_ms = os_now_ms();
 }
 
-/* Those of the option narenas exist from the start. */
+unsigned arena_oversize(unsigned *first_size)
+{
+    uint64_t threshold = jemalloc_values[JEMALLOC_oversize_threshold].number;
+    uint64_t number = jemalloc_values[JEMALLOC_narenas].number;
+    if (threshold == 0 || threshold > GROW_LIMIT || number == 0 || number >= ARENAS_MAX)
+        return 0;
+    *first_size = large_size_index(threshold);
+    return (unsigned)number;
+}
+
+size_t arena_threshold(const struct arena *arena)
+{
+    return load_acquire(&arena->has_oversize)
+               ? load_relaxed(&arena->oversize)
+               : (size_t)jemalloc_values[JEMALLOC_oversize_threshold].number;
+}
+
+/* Those of the option narenas exist from the start, and the one behind them. */
 unsigned arenas_count(void)
 {
+    unsigned first_size;
     uint64_t wanted = jemalloc_values[JEMALLOC_narenas].number;
+    wanted += arena_oversize(&first_size) != 0;
     uint32_t now = load_acquire(&made);
     if (likely(wanted <= now))
         return now;
@@ -92,6 +118,7 @@ static bool give_owner(struct arena *arena)
     if (owner == NULL)
         return false;
     owner->tag = TAG_ARENA | arena->number;
+    arena->born_epoch = load_relaxed(&arenas_epoch);
     if (!__atomic_compare_exchange_n(&arena->owner, &none, owner, false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED))
         cold_owned_delete(owner);
@@ -146,6 +173,8 @@ struct arena *arena_create(struct extent_hooks *hooks)
     }
     arena_set_hooks(arena, hooks == NULL ? &extents_default : hooks);
     store_release(&arena->state, ARENA_LIVE);
+    if (je_test_hooks_arena_new_hook != NULL)
+        je_test_hooks_arena_new_hook();
     return arena;
 }
 
@@ -172,7 +201,17 @@ struct arena *arena_of(const void *p)
     if (guarding_owns(p))
         return arena_of_owner(guarding_owner(p));
     const struct span *span = span_find(p);
-    return arena_of_owner(span == NULL ? NULL : owner_of(span));
+    struct arena *arena = arena_of_owner(span == NULL ? NULL : owner_of(span));
+    return arena == &first ? arena_by_size(cold_usable(p)) : arena;
+}
+
+/* Of a block that has no owner. */
+static struct arena *arena_by_size(size_t size)
+{
+    unsigned first_size, oversize = arena_oversize(&first_size);
+    bool large = oversize != 0 && size > BLOCK_MAX && large_size_index(size) >= first_size;
+    struct arena *arena = large ? arena_at(oversize) : NULL;
+    return arena == NULL ? &first : arena;
 }
 
 struct arena *arena_of_thread(void)

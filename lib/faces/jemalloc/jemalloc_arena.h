@@ -3,7 +3,9 @@
  * jemalloc's arenas. Number 0 is all that malloc hands out by itself. Those that the program
  * creates, and 1 and upwards if the option narenas says that there are more, are owners of blocks
  * (lib/alloc/owner.h): what they have ends as a whole, and they are counted one by one. An arena
- * with extent hooks takes its memory from them (jemalloc_extents.c).
+ * with extent hooks takes its memory from them (jemalloc_extents.c). Behind those of narenas stands
+ * the one that very large blocks of number 0 are told to be in and counted for
+ * (oversize_threshold): a view, since their memory is one with all other memory.
  */
 #ifndef JEMALLOC_JEMALLOC_ARENA_H
 #define JEMALLOC_JEMALLOC_ARENA_H
@@ -51,7 +53,7 @@ struct arena {
     ssize_t dirty_ms, muzzy_ms;
     size_t grow_limit, oversize;
     bool has_oversize; /* the program has set it; else the option oversize_threshold counts */
-    uint64_t born_ms;
+    uint64_t born_ms, born_epoch;
     uint64_t purges, purged_pages; /* calls that returned memory, and how much */
     /* These stay when it is destroyed: */
     struct figures *figures; /* of the last epoch; NULL: there are none yet */
@@ -66,8 +68,16 @@ extern struct extent_hooks extents_default;
 /* The allocator is up. */
 void arenas_begin(void);
 
+/* How often arenas were counted for stats.*: written by mallctl_stats.c. */
+extern HIDDEN uint64_t arenas_epoch;
+
 /* How many numbers there are. */
 unsigned arenas_count(void);
+/* The number of the arena of very large blocks, and the index of its first size (large.h); 0: there
+ * is none. */
+unsigned arena_oversize(unsigned *first_size);
+/* From which size on extents are very large; 0: none is. */
+size_t arena_threshold(const struct arena *arena);
 /* The arena of this number; NULL: there is none. */
 struct arena *arena_at(size_t number);
 /* The same with an owner, if it is not number 0. NULL, too, when memory is out. */
@@ -98,7 +108,8 @@ void extents_purge(struct arena *arena, uint64_t idle_ms);
 void extents_end(struct arena *arena);
 /* What is noted about them is to be in such memory, too. False when memory is out. */
 bool extents_keep_books(struct arena *arena);
-/* An extent of the arena became free. */
+/* An extent of the arena became free. A very large one goes back at once, unless idle memory is to
+ * stay for ever. */
 void extents_freed(struct lender *lender);
 /* A large block of such memory for another size, where it is: at most `most` bytes, at least
  * `least`. Its size then. */

@@ -40,7 +40,7 @@ struct extent_hooks extents_default = {
 
 static size_t whole_pages(size_t bytes);
 static struct extent *obtain(struct arena *arena, size_t bytes, size_t align);
-static void purge(struct arena *arena, uint64_t idle_ms);
+static void purge(struct arena *arena, uint64_t idle_ms, size_t least);
 static size_t shrink(struct extent *extent, size_t bytes);
 static size_t grow(struct extent *extent, size_t bytes);
 
@@ -52,7 +52,7 @@ void *extents_take(struct owner *owner, size_t size, size_t align, bool *zero)
     if (size > PTRDIFF_MAX || align > PTRDIFF_MAX)
         return NULL;
     if (arena->dirty_ms > 0 && load_relaxed(&arena->lender.dirty_bytes) != 0)
-        purge(arena, (uint64_t)arena->dirty_ms);
+        purge(arena, (uint64_t)arena->dirty_ms, 1);
     if (room > BLOCK_MAX) {
         struct extent *extent =
             obtain(arena, whole_pages(size == 0 ? 1 : size), align > page ? align : page);
@@ -219,12 +219,13 @@ static bool give_back(struct arena *arena, struct extent *extent)
     return true;
 }
 
-static void purge(struct arena *arena, uint64_t idle_ms)
+/* Of at least `least` bytes. */
+static void purge(struct arena *arena, uint64_t idle_ms, size_t least)
 {
     uint64_t now = os_now_ms(), before = now > idle_ms ? now - idle_ms : 0;
     struct extent *extent;
-    while ((extent = extent_next(&arena->lender, before, false)) != NULL) { /* ends: none of these
-                                                                              is dirty then */
+    /* Ends: none of these is dirty then. */
+    while ((extent = extent_next(&arena->lender, before, least, false)) != NULL) {
         __atomic_fetch_add(&arena->purges, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&arena->purged_pages, extent->bytes / os_page_size(), __ATOMIC_RELAXED);
         if (!give_back(arena, extent))
@@ -236,7 +237,7 @@ void extents_purge(struct arena *arena, uint64_t idle_ms)
 {
     bool before = young.lending;
     young.lending = true;
-    purge(arena, idle_ms);
+    purge(arena, idle_ms, 1);
     young.lending = before;
 }
 
@@ -246,8 +247,8 @@ void extents_end(struct arena *arena)
     struct extent_hooks *hooks = arena->hooks;
     bool before = young.lending;
     young.lending = true;
-    purge(arena, 0);
-    while ((extent = extent_next(&arena->lender, 0, true)) != NULL) {
+    purge(arena, 0, 1);
+    while ((extent = extent_next(&arena->lender, 0, 1, true)) != NULL) {
         if (hooks->destroy != NULL)
             hooks->destroy(hooks, extent->start, extent->bytes, extent->committed, arena->number);
         extent_drop(extent);
@@ -276,8 +277,15 @@ bool extents_keep_books(struct arena *arena)
 void extents_freed(struct lender *lender)
 {
     struct arena *arena = arena_of_lender(lender);
-    if (arena->dirty_ms == 0 && !young.lending)
-        extents_purge(arena, 0);
+    size_t oversize = arena_threshold(arena);
+    if (young.lending || arena->dirty_ms < 0)
+        return;
+    bool very_large = oversize != 0 && arena->dirty_ms != 0 && arena->muzzy_ms >= 0;
+    if (arena->dirty_ms == 0 || very_large) {
+        young.lending = true;
+        purge(arena, 0, very_large ? oversize : 1);
+        young.lending = false;
+    }
 }
 
 size_t extents_resize(void *p, size_t least, size_t most)

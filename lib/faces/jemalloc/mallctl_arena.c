@@ -8,6 +8,7 @@
 
 #include "base/config.h"
 #include "base/os.h"
+#include "base/print.h"
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
@@ -19,6 +20,8 @@ enum { CACHES_MAX = 4094 };
 
 static const char *const dss_names[] = {"disabled", "primary", "secondary"};
 static uint8_t caches[CACHES_MAX / 8 + 1]; /* a bit for each number that is in use */
+
+static bool any_destroyed; /* an arena */
 
 static bool room_for_number(const struct request *request);
 
@@ -89,6 +92,7 @@ static bool is_all(size_t number)
     return number == MALLCTL_ALL || number == arenas_count();
 }
 
+/* Whether there was such an arena at the last epoch. */
 int serve_arena_initialized(const struct request *request, const struct node *node)
 {
     (void)node;
@@ -98,7 +102,11 @@ int serve_arena_initialized(const struct request *request, const struct node *no
     if (!value && number >= arenas_count() && number != MALLCTL_DESTROYED)
         return ENOENT;
     const struct arena *arena = arena_at(number);
-    value |= arena != NULL && load_acquire(&arena->owner) != NULL;
+    if (arena != NULL && load_acquire(&arena->owner) != NULL)
+        value |= arena->born_epoch < load_relaxed(&arenas_epoch);
+    else if (arena != NULL)
+        value |= load_acquire(&arena->figures) != NULL;
+    value |= number == MALLCTL_DESTROYED && load_relaxed(&any_destroyed);
     return refused ? refused : request_give(request, &value, sizeof value);
 }
 
@@ -138,6 +146,7 @@ int serve_arena_reset(const struct request *request, const struct node *node)
         return EFAULT;
     if (node->number == 1) {
         figures_destroyed(arena);
+        store_relaxed(&any_destroyed, true);
         arena_destroy(arena, &caller);
     } else {
         arena_reset(arena, &caller);
@@ -145,7 +154,7 @@ int serve_arena_reset(const struct request *request, const struct node *node)
     return 0;
 }
 
-/* No arena gets the blocks above this size here: the number is kept for the program to read. */
+/* For extents of hooks; that of number 0 is kept for the program to read. */
 int serve_arena_oversize(const struct request *request, const struct node *node)
 {
     (void)node;
@@ -155,9 +164,7 @@ int serve_arena_oversize(const struct request *request, const struct node *node)
     int wrong = request_take(request, &value, sizeof value, &came);
     if (arena == NULL || wrong)
         return arena == NULL ? EFAULT : wrong;
-    size_t before = load_acquire(&arena->has_oversize)
-                        ? load_relaxed(&arena->oversize)
-                        : (size_t)jemalloc_values[JEMALLOC_oversize_threshold].number;
+    size_t before = arena_threshold(arena);
     if (came) {
         store_relaxed(&arena->oversize, value);
         store_release(&arena->has_oversize, true);
@@ -190,6 +197,18 @@ int serve_arena_dss(const struct request *request, const struct node *node)
     return request_give(request, &dss_names[before], sizeof dss_names[before]);
 }
 
+/* What an arena is called that the program gave no name. */
+static void name_of(const struct arena *arena, char name[ARENA_NAME_SIZE])
+{
+    struct print out;
+    unsigned first_size;
+    print_start(&out, name, ARENA_NAME_SIZE);
+    if (arena->number != 0 && arena->number == arena_oversize(&first_size))
+        print_text(&out, "auto_oversize");
+    else
+        print_format(&out, "%s_%u", arena->automatic ? "auto" : "manual", arena->number);
+}
+
 int serve_arena_name(const struct request *request, const struct node *node)
 {
     (void)node;
@@ -202,8 +221,10 @@ int serve_arena_name(const struct request *request, const struct node *node)
     if (request->old != NULL) { /* the caller's buffer, of at least 32 bytes */
         if (request->old_length == NULL || *request->old_length != sizeof(char *))
             return EINVAL;
-        const char *now = arena->name[0] == '\0' ? "auto" : arena->name;
-        memcpy(*(char **)request->old, now, strlen(now) + 1);
+        char *to = *(char **)request->old;
+        memcpy(to, arena->name, sizeof arena->name);
+        if (arena->name[0] == '\0')
+            name_of(arena, to);
     }
     if (came) {
         size_t length = strnlen(name, ARENA_NAME_SIZE - 1);
@@ -211,6 +232,15 @@ int serve_arena_name(const struct request *request, const struct node *node)
         arena->name[length] = '\0';
     }
     return 0;
+}
+
+/* The largest of jemalloc's page sizes, four for each doubling, that is not above it. */
+static size_t size_below(size_t size)
+{
+    unsigned top = 63 - (unsigned)__builtin_clzll(size);
+    size_t step = (size_t)1 << (top - 2);
+    step = step < os_page_size() ? os_page_size() : step;
+    return size & ~(step - 1);
 }
 
 int serve_arena_grow_limit(const struct request *request, const struct node *node)
@@ -226,7 +256,7 @@ int serve_arena_grow_limit(const struct request *request, const struct node *nod
         return EFAULT;
     before = load_relaxed(&arena->grow_limit);
     if (came)
-        store_relaxed(&arena->grow_limit, value & ~(os_page_size() - 1));
+        store_relaxed(&arena->grow_limit, size_below(value));
     return request_give(request, &before, sizeof before);
 }
 

@@ -215,7 +215,16 @@ static void tell_delete(const void *block)
     tell(block, false);
 }
 
-/* There is no way to remove one, as in jemalloc. */
+static bool event_is_set(const struct thread_event *event)
+{
+    uint32_t count = load_acquire(&events_count);
+    for (uint32_t i = 0; i < count && i < THREAD_EVENTS_MAX; i++)
+        if (load_acquire(&events[i].hook) == event->hook && events[i].interval == event->interval)
+            return true;
+    return false;
+}
+
+/* There is no way to remove one, as in jemalloc; the same one again is the one that is there. */
 int serve_thread_event(const struct request *request, const struct node *node)
 {
     (void)node;
@@ -224,6 +233,8 @@ int serve_thread_event(const struct request *request, const struct node *node)
     int wrong = request_take(request, &event, sizeof event, &came);
     if (wrong || !came || event.hook == NULL || event.interval == 0)
         return EINVAL;
+    if (event_is_set(&event))
+        return 0;
     uint32_t place = __atomic_fetch_add(&events_count, 1, __ATOMIC_ACQ_REL);
     if (place >= THREAD_EVENTS_MAX) {
         __atomic_fetch_sub(&events_count, 1, __ATOMIC_ACQ_REL);

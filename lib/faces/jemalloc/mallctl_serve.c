@@ -63,7 +63,7 @@ int serve_background_thread(const struct request *request, const struct node *no
     return request_give(request, &before, sizeof before);
 }
 
-/* There is one thread at most; the number reads back. */
+/* There is one thread at most; the number reads back. None is EINVAL, as in 5.3.1. */
 int serve_background_max(const struct request *request, const struct node *node)
 {
     static size_t lower; /* than what the option says, by this */
@@ -72,7 +72,7 @@ int serve_background_max(const struct request *request, const struct node *node)
     bool came;
     (void)node;
     int wrong = request_take(request, &value, sizeof value, &came);
-    if (wrong || (came && value > allowed))
+    if (wrong || (came && (value == 0 || value > allowed)))
         return wrong ? wrong : EINVAL;
     if (came)
         store_relaxed(&lower, allowed - value);

@@ -15,12 +15,15 @@
 
 /* Of all arenas, of number 0, of those that are gone. */
 static BULK struct figures all, rest, destroyed;
-static uint64_t epoch;
 
 static void copy(struct figures *to, const struct figures *from);
 static void count_process(struct figures *now);
 static void count_arena(const struct arena *arena, struct figures *now);
 static void subtract(struct figures *from, const struct figures *part);
+static void figures_keep(struct arena *arena, const struct figures *figures);
+static void take_oversize(struct figures *left, struct figures *part);
+static void add(struct figures *to, const struct figures *part);
+static size_t words_used(const struct figures *a, const struct figures *b);
 static const struct figures *of_arena(size_t number);
 
 void figures_refresh(void)
@@ -35,16 +38,57 @@ void figures_refresh(void)
         struct arena *arena = arena_at(i);
         if (arena == NULL || load_acquire(&arena->owner) == NULL)
             continue;
-        if (arena->figures == NULL)
-            store_release(&arena->figures, meta_take(sizeof *arena->figures));
         count_arena(arena, &part);
         subtract(&left, &part);
-        if (arena->figures != NULL)
-            copy(arena->figures, &part);
+        figures_keep(arena, &part);
     }
+    take_oversize(&left, &part);
     copy(&all, &now);
     copy(&rest, &left);
-    __atomic_add_fetch(&epoch, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&arenas_epoch, 1, __ATOMIC_RELAXED);
+}
+
+static void figures_keep(struct arena *arena, const struct figures *figures)
+{
+    if (arena->figures == NULL)
+        store_release(&arena->figures, meta_take(sizeof *arena->figures));
+    if (arena->figures != NULL)
+        copy(arena->figures, figures);
+}
+
+/* Very large blocks that no arena owns are counted for an arena of theirs, beside what it owns. The
+ * bytes follow from the sizes, which are those of blocks or up to a quarter above. */
+static void take_oversize(struct figures *left, struct figures *part)
+{
+    unsigned first_size = 0, number = arena_oversize(&first_size);
+    memset(part, 0, sizeof *part);
+    for (unsigned i = first_size; number != 0 && i < left->large_used; i++) {
+        const struct large_count *count = &left->large[i];
+        part->large[i] = *count;
+        part->large_allocs += count->allocs;
+        part->large_frees += count->frees;
+        part->large_allocated += (count->allocs - count->frees) * large_size_at(i);
+    }
+    struct arena *arena = part->large_allocs == 0 ? NULL : arena_at(number);
+    if (arena == NULL)
+        return;
+    part->large_used = left->large_used;
+    if (part->large_allocated > left->large_allocated)
+        part->large_allocated = left->large_allocated;
+    part->allocated = part->active = part->mapped = part->resident = part->large_allocated;
+    part->pages_active = part->active / os_page_size();
+    subtract(left, part);
+    if (load_acquire(&arena->owner) != NULL && arena->figures != NULL)
+        add(part, arena->figures);
+    figures_keep(arena, part);
+}
+
+static void add(struct figures *to, const struct figures *part)
+{
+    uint64_t used = to->large_used > part->large_used ? to->large_used : part->large_used;
+    for (size_t i = 0, words = words_used(to, part); i < words; i++)
+        ((uint64_t *)to)[i] += ((const uint64_t *)part)[i];
+    to->large_used = used;
 }
 
 static uint64_t round_up(uint64_t bytes)
@@ -244,7 +288,7 @@ void figures_destroyed(const struct arena *arena)
 
 bool figures_of(size_t number, struct figures *out)
 {
-    if (load_relaxed(&epoch) == 0)
+    if (load_relaxed(&arenas_epoch) == 0)
         figures_refresh();
     const struct figures *from = of_arena(number);
     memset(out, 0, sizeof *out);
@@ -283,16 +327,16 @@ int serve_epoch(const struct request *request, const struct node *node)
     int wrong = request_take(request, &value, sizeof value, &came);
     if (wrong)
         return wrong;
-    if (came || load_relaxed(&epoch) == 0)
+    if (came || load_relaxed(&arenas_epoch) == 0)
         figures_refresh();
-    value = load_relaxed(&epoch);
+    value = load_relaxed(&arenas_epoch);
     return request_give(request, &value, sizeof value);
 }
 
 /* Of the last epoch, `offset` bytes into the figures. */
 static uint64_t figure(const struct figures *figures, size_t offset)
 {
-    if (load_relaxed(&epoch) == 0)
+    if (load_relaxed(&arenas_epoch) == 0)
         figures_refresh();
     return load_relaxed((const uint64_t *)figures + offset / sizeof(uint64_t));
 }
@@ -356,7 +400,8 @@ int serve_active_pages(const struct request *request, const struct node *node)
         return refused ? refused : EINVAL;
     if (arena == NULL)
         return ENOENT;
-    if (load_relaxed(&epoch) == 0 || (arena->number != 0 && load_acquire(&arena->figures) == NULL))
+    if (load_relaxed(&arenas_epoch) == 0 ||
+        (arena->number != 0 && load_acquire(&arena->figures) == NULL))
         figures_refresh();
     const struct figures *figures = arena->number == 0 ? &rest : load_acquire(&arena->figures);
     if (figures == NULL)
