@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "base/config.h"
 #include "lib/alloc/delay.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/spare.h"
@@ -27,20 +26,8 @@ enum {
     /* Only ever filled, it grows while it is also below either of these: */
     CAP_FILLED = 32,            /* blocks */
     CAP_FILLED_BYTES = 4 << 10, /* bytes */
-    /* Up to here it may grow whatever the other bins hold: */
-    CAP_FAIR_BYTES = 8 << 10, /* bytes; less where there are many threads, */
-    CAP_FAIR_CROWD = 1 << 10, /* but at least this many bytes */
     /* From this `stock.swings` on refills make it grow, and spills even beyond CAP_EAGER. */
     GROW_SWINGS = 6,
-    /* At most this many bytes in all bins of a heap, and never more than the option `cache`: */
-    CACHE_SMALL = 1 << 20, /* for a bin of blocks up to 1 KiB to grow, */
-    CACHE_MIN = 128 << 10, /* and for a bin of larger ones; */
-    CACHE_SHARE = 1,       /* plus the thread's part of one in this many bytes not in bins, */
-    CACHE_CROWD = 6,       /* or one in this many where there are very many threads, */
-    CACHE_WATCHED = 16, /* or one in this many while every block is recorded: bins blur the peak */
-    CROWD = 128,        /* more threads than this share what this many may have, */
-    CROWD_LARGE = 1024, /* and more than this are very many */
-
     /* Between two looks at the time, mallocs for each block in the bin; with fewer than this it
      * gives half of them back. One slot that is used again and again would otherwise keep all of
      * the others, and the spans that they are in, for as long as the thread lives. */
@@ -173,12 +160,12 @@ void bins_note(struct heap *heap)
     notes_share(heap);
 }
 
-static uint16_t cap_first(unsigned mark)
+/* How many blocks a bin may hold at first; 0: none goes through it (`heap_take_one`). */
+static uint16_t cap_first(const struct heap *heap, unsigned mark)
 {
-    size_t cap = CAP_FIRST_BYTES / size_of(mark);
-    return (uint16_t)(cap < CAP_FIRST_MIN   ? CAP_FIRST_MIN
-                      : cap > CAP_FIRST_MAX ? CAP_FIRST_MAX
-                                            : cap);
+    size_t cap = CAP_FIRST_BYTES / size_of(mark), most = bin_most(heap, mark);
+    cap = cap < CAP_FIRST_MIN ? CAP_FIRST_MIN : cap > CAP_FIRST_MAX ? CAP_FIRST_MAX : cap;
+    return (uint16_t)(cap < most ? cap : most);
 }
 
 static void bin_give(struct heap *heap, unsigned mark, unsigned count);
@@ -189,7 +176,7 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
     if (stock == NULL)
         return NULL;
     stock->room = (uint16_t)room_of(STOCK_MIN);
-    stock->cap = cap_first(mark);
+    stock->cap = cap_first(heap, mark);
     stock->batch = 1;
     heap->cache_bytes += stock->cap * size_of(mark);
     bin_set(heap, mark, stock, 0);
@@ -204,8 +191,10 @@ static void bin_empty(struct heap *heap, unsigned mark, struct stock *stock)
     size_t count = heap_cached(heap, mark);
     if (count > 0)
         bin_give(heap, mark, (unsigned)count);
-    heap->cache_bytes -= (stock->cap - cap_first(mark)) * size_of(mark);
-    stock->cap = cap_first(mark);
+    uint16_t cap = bins_budgeted(heap) ? 0 : cap_first(heap, mark);
+    cap = cap < stock->cap ? cap : stock->cap;
+    heap->cache_bytes -= (size_t)(stock->cap - cap) * size_of(mark);
+    stock->cap = cap;
     stock->batch = 1;
     bin_set(heap, mark, stock, 0);
     if (hidden)
@@ -239,47 +228,6 @@ void bins_empty_idle(struct heap *heap, unsigned except)
 void bins_shrink(struct heap *heap)
 {
     bins_look(heap, 0, true);
-}
-
-static size_t used_bytes(const struct heap *heap)
-{
-    return load_relaxed(&pages_of[pages_node(heap->pool)].used_units) << UNIT_SHIFT;
-}
-
-/* A thread's part of `bytes`, which each may have while they are few. */
-static size_t part_of(size_t bytes)
-{
-    uint32_t alive = heap_threads();
-    return alive <= CROWD ? bytes : bytes * CROWD / alive;
-}
-
-/* Bytes in use that are not in bins, about: or else full bins would let bins grow. */
-static size_t used_elsewhere(const struct heap *heap)
-{
-    size_t used = used_bytes(heap), in_bins = (size_t)held_in_bins();
-    return used - (in_bins < used / 2 ? in_bins : used / 2);
-}
-
-/* What the bins may hold in all: a share of the memory in use, up to the option. */
-static size_t allowance(const struct heap *heap, size_t size)
-{
-    uint32_t alive = heap_threads();
-    alive = alive == 0 ? 1 : alive;
-    unsigned share = alive > CROWD_LARGE ? CACHE_CROWD : CACHE_SHARE;
-    share = heap->watched ? CACHE_WATCHED : share;
-    size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_MIN);
-    bytes += used_elsewhere(heap) / share / alive;
-    size_t total = load_relaxed(&config.cache_total);
-    if (total != 0 && bytes > total / alive)
-        bytes = total / alive;
-    return bytes < config.cache ? bytes : config.cache;
-}
-
-/* To how many blocks a bin may grow whatever the other bins have. */
-static size_t fair_cap(size_t size)
-{
-    size_t bytes = part_of(CAP_FAIR_BYTES);
-    return (bytes > CAP_FAIR_CROWD ? bytes : CAP_FAIR_CROWD) / size;
 }
 
 /* A bin may hold fewer blocks from now on. */
@@ -319,7 +267,7 @@ static void bins_even_out(struct heap *heap, size_t cap, size_t bytes)
  * far as the heap's allowance goes. Bins that served another phase of the program make room. */
 static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *stock)
 {
-    size_t size = size_of(mark), allowed = allowance(heap, size), cap = stock->cap;
+    size_t size = size_of(mark), allowed = bins_allowance(heap, size), cap = stock->cap;
     size_t most = cap < stock->room ? stock->room : room_of(2 * stock_bytes(stock));
     size_t more = size <= SMALL_MAX || most < 2 * cap ? most - cap : cap;
     if (cap == stock->room && 2 * stock_bytes(stock) > STOCK_MAX)
@@ -333,8 +281,10 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
         (int32_t)(heap->turns - heap->even_from) >= 0)
         bins_even_out(heap, cap, (cap / 8 + 1) * size);
     size_t left = heap->cache_bytes < allowed ? (allowed - heap->cache_bytes) / size : 0;
-    if (cap + left < fair_cap(size))
-        left = fair_cap(size) - cap;
+    if (cap + left < bin_fair(heap, size))
+        left = bin_fair(heap, size) - cap;
+    size_t bound = bin_bound(heap, mark);
+    left = bound <= cap ? 0 : left < bound - cap ? left : bound - cap;
     more = left < more ? left : more;
     return more >= cap / 8 + 1 ? more : 0;
 }
@@ -367,8 +317,24 @@ static bool stock_grow(struct heap *heap, unsigned mark)
 
 static bool stock_eager(const struct heap *heap, const struct stock *stock, unsigned mark)
 {
-    size_t share = CAP_EAGER_BYTES + used_bytes(heap) / CAP_EAGER_SHARE;
+    size_t share = CAP_EAGER_BYTES + bins_used_bytes(heap) / CAP_EAGER_SHARE;
     return stock->cap < CAP_EAGER && stock->cap * size_of(mark) < share;
+}
+
+/* A bin that may hold no block may hold some now, or still none. Now and then idle ones make room
+ * for it. */
+static bool bin_open(struct heap *heap, unsigned mark, struct stock *stock)
+{
+    if (bins_budgeted(heap) && heap->turns++ - heap->stolen_turns >= STEAL_EVERY) {
+        heap->stolen_turns = heap->turns;
+        bins_empty_idle(heap, mark);
+    }
+    stock->cap = cap_first(heap, mark);
+    stock->batch = 1;
+    heap->cache_bytes += stock->cap * size_of(mark);
+    if (stock->cap > 0)
+        bin_set(heap, mark, stock, 0);
+    return stock->cap > 0;
 }
 
 /* With `harden`. Each fourth changes places with one of those near it: if all did, neighbours in
@@ -388,6 +354,8 @@ bool heap_refill(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL && (stock = stock_make(heap, mark)) == NULL)
+        return false;
+    if (unlikely(stock->cap == 0) && !bin_open(heap, mark, stock))
         return false;
     heap->turns++;
     if (stock->swings < GROW_SWINGS)
@@ -417,6 +385,21 @@ bool heap_refill(struct heap *heap, unsigned mark)
     if (hidden)
         heap_show(heap);
     return got > 0;
+}
+
+bool heap_uncached(const struct heap *heap, unsigned mark)
+{
+    const struct stock *stock = heap_stock(heap, mark);
+    return stock != NULL && stock->cap == 0;
+}
+
+void *heap_take_one(struct heap *heap, unsigned mark)
+{
+    void *block = NULL;
+    if (central_take(heap->pool, mark, &block, 1) == 0)
+        return NULL;
+    heap_stock(heap, mark)->taken++;
+    return block;
 }
 
 void *heap_pop(struct heap *heap, unsigned mark)
@@ -528,8 +511,10 @@ static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 bool heap_spill(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
-    if (stock == NULL)
-        return stock_make(heap, mark) != NULL;
+    if (stock == NULL && (stock = stock_make(heap, mark)) == NULL)
+        return false;
+    if (unlikely(stock->cap == 0))
+        return bin_open(heap, mark, stock);
     if (!bin_full(heap, mark))
         return true; /* it was not full: another thread has just freed the block */
     heap->turns++;
@@ -564,6 +549,16 @@ void bins_trim(struct heap *heap, size_t bytes)
             else
                 bin_give(heap, mark, (unsigned)(count - keep));
         }
+    }
+}
+
+void heap_bound(struct heap *heap)
+{
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap_stock(heap, mark);
+        size_t bound = bin_bound(heap, mark);
+        if (stock != NULL && stock->cap > bound)
+            bin_lower(heap, mark, stock, (uint16_t)bound);
     }
 }
 

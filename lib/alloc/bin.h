@@ -32,4 +32,18 @@ void bins_empty_idle(struct heap *heap, unsigned except);
  * what they have back. */
 void bins_shrink(struct heap *heap);
 
+/* What bin_bound.c answers. Memory in use in the heap's node. */
+size_t bins_used_bytes(const struct heap *heap);
+/* What the bins may hold in all, to grow for blocks of this size: a share of the memory in use, up
+ * to the option. */
+size_t bins_allowance(const struct heap *heap, size_t size);
+/* To how many blocks a bin may grow whatever the other bins have. */
+size_t bin_fair(const struct heap *heap, size_t size);
+/* How many blocks the program lets a bin hold; SIZE_MAX: it has not said anything. */
+size_t bin_bound(const struct heap *heap, unsigned mark);
+/* Whether there is a limit for the bins of all threads together, which every block counts for. */
+bool bins_budgeted(const struct heap *heap);
+/* How many blocks a bin that holds none may hold, by both. */
+size_t bin_most(const struct heap *heap, unsigned mark);
+
 #endif

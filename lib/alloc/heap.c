@@ -229,8 +229,9 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     pages_side = heap->side;
     store_relaxed(&heap->tid, lock_self());
     heap->now = &heap_now;
-    heap->cache_off = false;
-    heap->cache_max = 0;
+    heap->cache = heap_cache_first;
+    if (heap->cache.bounded)
+        heap_bound(heap); /* it may have been another thread's */
     heap->looked_ms = heap->came_ms = heap->part_ms = (uint32_t)os_now_ms();
     heap->part = 1;
     store_release(&heap->alive, true);

@@ -81,6 +81,16 @@ struct heap_pace {
 /* Spares (spare.h). Blocks up to 512 bytes are so rarely samples that none is kept. */
 enum { SPARE_FIRST = CLASS_SMALL_LAST - 7, SPARE_CLASSES = CLASS_COUNT - SPARE_FIRST, SPARES = 2 };
 
+/* What the program wants of a thread's bins: jemalloc's thread.tcache.*. Blocks that may not be in
+ * a bin go between the program and the centre one by one. */
+struct heap_cache {
+    bool bounded;                 /* what follows counts */
+    bool off;                     /* no block of any class */
+    uint32_t max;                 /* none above this size */
+    uint16_t bounds[CLASS_COUNT]; /* and at most this many of a class */
+};
+extern HIDDEN struct heap_cache heap_cache_first; /* of a new thread */
+
 struct heap {
     /* The bins, by mark: five arrays, so that each number is one scaled address away. */
     uint64_t top[MARK_COUNT];    /* the newest slot; 0: empty */
@@ -95,10 +105,8 @@ struct heap {
     uint8_t rings;  /* ends of clocks close to a new peak */
     bool watched;   /* the bins hold blocks of watched spans */
     bool alive;
-    bool cache_off; /* for jemalloc's readers: the program switched the thread's cache off */
     bool inherited; /* of a thread of the parent's, maybe of the one that forked (heap_claim) */
     uint32_t tid;
-    uint32_t cache_max;         /* for the same: the largest size that it caches; 0: the option's */
     uint64_t stocked[2];        /* a bit for each mark that has a stock */
     uint16_t noted[MARK_COUNT]; /* blocks in the bin at its last slow visit, */
     int64_t unshared;           /* and bytes of them that the sum of all heaps does not have yet */
@@ -122,6 +130,7 @@ struct heap {
     int64_t large_clock;        /* bytes of large blocks until the next sample */
     uint64_t random;            /* the sampler's generator */
     struct heap_pace pace;
+    struct heap_cache cache;
     struct heap_sums large; /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
     struct delay *delay;    /* freed blocks that wait (delay.h); NULL unless they are hardened */
@@ -231,6 +240,12 @@ INLINE void heap_push_delayed(struct heap *heap, size_t mark, struct delay_queue
 }
 /* The same where nothing has waited, or the bin is full. It has a stock. */
 void heap_push_waiting(struct heap *heap, unsigned mark, void *block);
+/* Whether blocks of this mark may not be in its bin, which then has a stock all the same: for the
+ * clock, and for `heap_take_one`, a block of the centre. NULL when memory is out. */
+bool heap_uncached(const struct heap *heap, unsigned mark);
+void *heap_take_one(struct heap *heap, unsigned mark);
+/* `heap->cache` has changed, in the heap's own thread: what is too much goes home. */
+void heap_bound(struct heap *heap);
 /* All bins go home. */
 void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */

@@ -40,7 +40,7 @@ void *spare_take(struct heap *heap, unsigned class)
 bool spare_keep(struct heap *heap, unsigned class, void *block)
 {
     struct stock *stock = own_stock(heap, class);
-    if (class < SPARE_FIRST || stock == NULL || heap_threads() > THREADS_MAX ||
+    if (class < SPARE_FIRST || stock == NULL || stock->cap == 0 || heap_threads() > THREADS_MAX ||
         config.cache < CACHE_MIN)
         return false;
     for (unsigned i = 0; i < SPARES; i++) {

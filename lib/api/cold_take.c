@@ -106,6 +106,18 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
     return block != NULL ? block : take_direct(heap, class, size, NULL);
 }
 
+/* Past the bin, which may hold none; its clock has counted the block. */
+static void *take_uncached(struct heap *heap, unsigned mark, size_t size)
+{
+    void *block = heap_take_one(heap, mark);
+    if (unlikely(block == NULL)) {
+        store_relaxed(&heap->clock[mark], heap->clock[mark] + 1);
+        return take_direct(heap, mark_class(mark), size, NULL);
+    }
+    cold_live(block, mark_class(mark), size);
+    return block;
+}
+
 /* From a bin of the heap; `size` is what the program asked for. */
 static void *take_from_bin(struct heap *heap, unsigned mark, size_t size,
                            const struct origin *origin)
@@ -137,7 +149,10 @@ static void *take_from_bin(struct heap *heap, unsigned mark, size_t size,
                 return block;
             }
         } else if (!heap_refill(heap, mark)) {
-            return take_direct(heap, mark_class(mark), size, NULL);
+            if (!heap_uncached(heap, mark))
+                return take_direct(heap, mark_class(mark), size, NULL);
+            if (!arch_count_down(&heap->clock[mark], 1))
+                return take_uncached(heap, mark, size);
         } else {
             cold_look_at_peak();
         }

@@ -23,6 +23,7 @@
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/jemalloc_stats.h"
+#include "lib/faces/jemalloc/jemalloc_tcache.h"
 #include "lib/heap/observer.h"
 
 typedef void message_function(void *opaque, const char *text);
@@ -99,21 +100,11 @@ static void derive(void)
     }
 }
 
-static size_t number_at(const char **at)
-{
-    size_t number = 0;
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        if (number < SIZE_MAX / 100)
-            number = number * 10 + (size_t)(**at - '0');
-    *at += **at != '\0';
-    return number;
-}
-
 /* "1-4096:17|128-128:2": sizes and pages; the last one counts. The form has been checked. */
 static void apply_slab_sizes(const char *at)
 {
     while (at != NULL && *at >= '0' && *at <= '9') {
-        size_t from = number_at(&at), to = number_at(&at), pages = number_at(&at);
+        size_t from = ranges_number(&at), to = ranges_number(&at), pages = ranges_number(&at);
         if (pages != 0 && pages <= UINT16_MAX)
             sizes_ask(from, to, pages * (os_page_size() >> UNIT_SHIFT));
     }
@@ -148,6 +139,8 @@ static void apply_settings(void)
         config.thp = CONFIG_THP_OFF;
     if (jemalloc_values[JEMALLOC_slab_sizes].given)
         apply_slab_sizes(jemalloc_values[JEMALLOC_slab_sizes].text);
+    if (jemalloc_values[JEMALLOC_lg_tcache_max].given)
+        set(JEMALLOC_tcache_max, UINT64_C(1) << jemalloc_values[JEMALLOC_lg_tcache_max].number);
 }
 
 static int is_theirs(struct dl_phdr_info *info, size_t size, void *context)
@@ -273,6 +266,7 @@ static const struct dump_style interval_stats = {.run = print_interval};
 void jemalloc_ready(void)
 {
     arenas_begin();
+    tcache_begin();
     int64_t bytes = (int64_t)jemalloc_values[JEMALLOC_stats_interval].number;
     if (bytes >= 0)
         trigger_set(&interval_stats, DUMP_ALLOCATED, bytes == 0 ? 1 : (uint64_t)bytes);

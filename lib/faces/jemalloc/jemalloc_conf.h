@@ -67,6 +67,9 @@ void jemalloc_conf_load(void);
 const char *jemalloc_value_parse(enum jemalloc_name name, const char *value, size_t length);
 /* Whether some source gave it another value than the initial one. Before main only. */
 bool jemalloc_value_differs(enum jemalloc_name name);
+/* Whether a text has the form "8-16:4|32-64:8", and the next number of one that has. */
+bool ranges_are_fine(const char *text, size_t length);
+size_t ranges_number(const char **at);
 /* All options as they are without any source. */
 void jemalloc_value_defaults(void);
 

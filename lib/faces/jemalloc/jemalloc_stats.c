@@ -18,6 +18,7 @@
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
+#include "lib/faces/jemalloc/jemalloc_tcache.h"
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/heap/observer.h"
 
@@ -231,7 +232,7 @@ static void arenas_json(struct report *report)
     number(report, "", "narenas", arenas_count());
     number(report, "", "quantum", GRANULE);
     number(report, "", "page", os_page_size());
-    number(report, "", "tcache_max", BLOCK_MAX);
+    number(report, "", "tcache_max", tcache_round(jemalloc_values[JEMALLOC_tcache_max].number));
     number(report, "", "nbins", CLASS_LAST);
     number(report, "", "nhbins", CLASS_LAST);
     print_text(key(report, "", "bin"), "[");

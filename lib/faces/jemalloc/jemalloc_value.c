@@ -43,7 +43,7 @@ static const char *word_parse(const struct jemalloc_option *option, const char *
                               const char **kept);
 static const char *flags_parse(const struct jemalloc_option *option, const char *text,
                                size_t length, const char **kept);
-static const char *ranges_check(const char *text, size_t length, enum jemalloc_name name);
+static const char *ranges_complaint(enum jemalloc_name name);
 static const char *bool_parse(const char *text, size_t length, uint64_t *number);
 
 const char *jemalloc_value_parse(enum jemalloc_name name, const char *text, size_t length)
@@ -79,7 +79,7 @@ const char *jemalloc_value_parse(enum jemalloc_name name, const char *text, size
         break;
     case JEMALLOC_RANGES:
         if (!is_word(option->words, text, length) && text != option->initial)
-            wrong = ranges_check(text, length, name);
+            wrong = ranges_are_fine(text, length) ? NULL : ranges_complaint(name);
         if (wrong == NULL && length != 0 && (value.text = text_keep(text, length)) == NULL)
             wrong = bad_value;
         break;
@@ -238,11 +238,9 @@ static const char *ranges_complaint(enum jemalloc_name name)
                                          : "Invalid settings for tcache_ncached_max";
 }
 
-/* "8-16:4|32-64:8": the form is checked. */
-static const char *ranges_check(const char *text, size_t length, enum jemalloc_name name)
+bool ranges_are_fine(const char *text, size_t length)
 {
     static const char ends[] = "-:|";
-    const char *wrong = ranges_complaint(name);
     for (size_t i = 0, part = 0; i <= length; part = (part + 1) % 3) {
         size_t start = i;
         if (i == length && part == 0 && length > 0) /* a '|' at the end is fine */
@@ -250,12 +248,22 @@ static const char *ranges_check(const char *text, size_t length, enum jemalloc_n
         while (i < length && text[i] >= '0' && text[i] <= '9')
             i++;
         if (i == start || (i == length && part != 2))
-            return wrong;
+            return false;
         if (i < length && text[i] != ends[part])
-            return wrong;
+            return false;
         i++;
     }
-    return NULL;
+    return true;
+}
+
+size_t ranges_number(const char **at)
+{
+    size_t number = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        if (number < SIZE_MAX / 100)
+            number = number * 10 + (size_t)(**at - '0');
+    *at += **at != '\0';
+    return number;
 }
 
 static const char *bool_parse(const char *text, size_t length, uint64_t *number)

@@ -46,6 +46,9 @@ int request_give(const struct request *request, const void *value, size_t size);
 /* Takes the new value, if there is one; *came tells. */
 int request_take(const struct request *request, void *value, size_t size, bool *came);
 
+/* For calls that create something: whether its number fits the caller's buffer. */
+bool request_wants_number(const struct request *request);
+
 /* The call itself, for the library's own use. */
 int mallctl_call(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
 
@@ -93,6 +96,9 @@ int serve_arena_hooks(const struct request *request, const struct node *node);
 int serve_decay(const struct request *request, const struct node *node);
 int serve_cache_create(const struct request *request, const struct node *node);
 int serve_cache_number(const struct request *request, const struct node *node);
+int serve_thread_bound(const struct request *request, const struct node *node);
+int serve_thread_bounds(const struct request *request, const struct node *node);
+int serve_arenas_cache_max(const struct request *request, const struct node *node);
 int serve_thread_cache(const struct request *request, const struct node *node);
 int serve_thread_arena(const struct request *request, const struct node *node);
 int serve_thread_sum(const struct request *request, const struct node *node);

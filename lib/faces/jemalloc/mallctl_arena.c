@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers of mallctl about arenas (jemalloc_arena.h), and about caches. A cache that the program
- * creates is a number and nothing else: blocks come from the bins of the thread.
+ * Answers of mallctl about arenas (jemalloc_arena.h): how many there are, one more, which one a
+ * block is in, its settings, its end. What an arena has no counterpart of here (sbrk, muzzy pages,
+ * a step by which it grows) is kept for the program to read. mallctl_stats.c has what they count.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,14 +17,9 @@
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/watch/watch.h"
 
-enum { CACHES_MAX = 4094 };
-
 static const char *const dss_names[] = {"disabled", "primary", "secondary"};
-static uint8_t caches[CACHES_MAX / 8 + 1]; /* a bit for each number that is in use */
 
 static bool any_destroyed; /* an arena */
-
-static bool room_for_number(const struct request *request);
 
 int serve_arenas_count(const struct request *request, const struct node *node)
 {
@@ -39,14 +35,13 @@ int serve_arenas_create(const struct request *request, const struct node *node)
     struct extent_hooks *hooks = NULL;
     bool came;
     int wrong = request_take(request, &hooks, sizeof(void *), &came);
-    if (!room_for_number(request) || wrong)
+    if (!request_wants_number(request) || wrong)
         return EINVAL;
     struct arena *arena = arena_create(hooks);
     return arena == NULL ? EAGAIN : request_give(request, &arena->number, sizeof arena->number);
 }
 
-/* For calls that create something: the number must fit the caller's buffer. */
-static bool room_for_number(const struct request *request)
+bool request_wants_number(const struct request *request)
 {
     if (request->old != NULL && request->old_length != NULL &&
         *request->old_length == sizeof(unsigned))
@@ -65,7 +60,7 @@ int serve_arenas_create_ext(const struct request *request, const struct node *no
     } wish = {NULL, false};
     bool came;
     int wrong = request_take(request, &wish, sizeof wish, &came);
-    if (!room_for_number(request) || wrong)
+    if (!request_wants_number(request) || wrong)
         return EINVAL;
     struct arena *arena = arena_create(wish.hooks);
     if (arena == NULL)
@@ -313,76 +308,6 @@ int serve_decay(const struct request *request, const struct node *node)
     if (came && value == 0 && !process && dirty)
         extents_purge(arena, 0);
     return request_give(request, &now, sizeof now);
-}
-
-int serve_cache_create(const struct request *request, const struct node *node)
-{
-    (void)node;
-    int refused = request_read_only(request);
-    if (refused || !room_for_number(request))
-        return refused ? refused : EINVAL;
-    for (unsigned i = 0; i < CACHES_MAX; i++) {
-        uint8_t bit = (uint8_t)(1 << i % 8);
-        if (!(__atomic_fetch_or(&caches[i / 8], bit, __ATOMIC_RELAXED) & bit))
-            return request_give(request, &i, sizeof i);
-    }
-    return EAGAIN;
-}
-
-/* 1: its number can be used again. */
-int serve_cache_number(const struct request *request, const struct node *node)
-{
-    unsigned value;
-    bool came;
-    int refused = request_write_only(request);
-    int wrong = request_take(request, &value, sizeof value, &came);
-    if (refused || wrong)
-        return refused ? refused : wrong;
-    if (!came || value >= CACHES_MAX || !(load_relaxed(&caches[value / 8]) >> value % 8 & 1))
-        return EFAULT;
-    cold_flush();
-    if (node->number == 1)
-        __atomic_fetch_and(&caches[value / 8], (uint8_t) ~(1 << value % 8), __ATOMIC_RELAXED);
-    return 0;
-}
-
-/* Kept for the program to read; switching it off empties the cache of now. */
-int serve_thread_cache(const struct request *request, const struct node *node)
-{
-    (void)node;
-    bool value, came;
-    int wrong = request_take(request, &value, sizeof value, &came);
-    if (wrong)
-        return wrong;
-    bool has = heap_self != NULL || (came && cold_grow_up());
-    bool before = !has || !heap_self->cache_off;
-    if (came && has) {
-        heap_self->cache_off = !value;
-        if (!value)
-            cold_flush();
-    }
-    return request_give(request, &before, sizeof before);
-}
-
-/* The same: a size of a class, 8 MiB at most, as in jemalloc. */
-int serve_thread_cache_max(const struct request *request, const struct node *node)
-{
-    enum { LIMIT = 8 << 20 };
-    (void)node;
-    size_t value, before = (size_t)jemalloc_values[JEMALLOC_tcache_max].number;
-    bool came;
-    int wrong = request_take(request, &value, sizeof value, &came);
-    if (wrong)
-        return wrong;
-    bool has = heap_self != NULL || (came && cold_grow_up());
-    if (has && heap_self->cache_max != 0)
-        before = heap_self->cache_max;
-    if (came && has) {
-        value = value > LIMIT ? LIMIT : value == 0 ? 1 : value;
-        heap_self->cache_max = (uint32_t)nallocx(value, 0);
-        cold_flush();
-    }
-    return request_give(request, &before, sizeof before);
 }
 
 int serve_thread_arena(const struct request *request, const struct node *node)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much the bins of a heap may hold: a share of the memory in use in all, less where there are
+ * very many threads; and what the program has said, in all (the option `cache.total`) or for a
+ * class (`struct heap_cache`). Asked by bin.c, off the hot path.
+ */
+#include "base/config.h"
+#include "lib/alloc/bin.h"
+#include "lib/alloc/held.h"
+#include "lib/window/window.h"
+
+enum {
+    /* Up to here a bin may grow whatever the other bins hold: */
+    CAP_FAIR_BYTES = 8 << 10, /* bytes; less where there are many threads, */
+    CAP_FAIR_CROWD = 1 << 10, /* but at least this many bytes */
+    /* At most this many bytes in all bins of a heap, and never more than the option `cache`: */
+    CACHE_SMALL = 1 << 20, /* for a bin of blocks up to 1 KiB to grow, */
+    CACHE_MIN = 128 << 10, /* and for a bin of larger ones; */
+    CACHE_SHARE = 1,       /* plus the thread's part of one in this many bytes not in bins, */
+    CACHE_CROWD = 6,       /* or one in this many where there are very many threads, */
+    CACHE_WATCHED = 16, /* or one in this many while every block is recorded: bins blur the peak */
+    CROWD = 128,        /* more threads than this share what this many may have, */
+    CROWD_LARGE = 1024, /* and more than this are very many */
+};
+
+struct heap_cache heap_cache_first = {.max = BLOCK_MAX};
+
+size_t bins_used_bytes(const struct heap *heap)
+{
+    return load_relaxed(&pages_of[pages_node(heap->pool)].used_units) << UNIT_SHIFT;
+}
+
+/* A thread's part of `bytes`, which each may have while they are few. */
+static size_t part_of(size_t bytes)
+{
+    uint32_t alive = heap_threads();
+    return alive <= CROWD ? bytes : bytes * CROWD / alive;
+}
+
+/* Bytes in use that are not in bins, about: or else full bins would let bins grow. */
+static size_t used_elsewhere(const struct heap *heap)
+{
+    size_t used = bins_used_bytes(heap), in_bins = (size_t)held_in_bins();
+    return used - (in_bins < used / 2 ? in_bins : used / 2);
+}
+
+size_t bins_allowance(const struct heap *heap, size_t size)
+{
+    uint32_t alive = heap_threads();
+    alive = alive == 0 ? 1 : alive;
+    unsigned share = alive > CROWD_LARGE ? CACHE_CROWD : CACHE_SHARE;
+    share = heap->watched ? CACHE_WATCHED : share;
+    size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_MIN);
+    bytes += used_elsewhere(heap) / share / alive;
+    size_t total = load_relaxed(&config.cache_total);
+    if (total != 0 && bytes > total / alive)
+        bytes = total / alive;
+    return bytes < config.cache ? bytes : config.cache;
+}
+
+size_t bin_fair(const struct heap *heap, size_t size)
+{
+    size_t bytes = part_of(CAP_FAIR_BYTES);
+    return bins_budgeted(heap) ? 0 : (bytes > CAP_FAIR_CROWD ? bytes : CAP_FAIR_CROWD) / size;
+}
+
+/* Bins of watched blocks, and those that freed blocks wait in front of, always hold some: all
+ * blocks go through them. */
+static bool may_hold_none(const struct heap *heap)
+{
+    return !heap->watched && heap->delay == NULL;
+}
+
+size_t bin_bound(const struct heap *heap, unsigned mark)
+{
+    const struct heap_cache *cache = &heap->cache;
+    unsigned class = mark_class(mark);
+    if (likely(!cache->bounded) || !may_hold_none(heap))
+        return SIZE_MAX;
+    return cache->off || class_size(class) > cache->max ? 0 : cache->bounds[class];
+}
+
+bool bins_budgeted(const struct heap *heap)
+{
+    return unlikely(load_relaxed(&config.cache_total) != 0) && may_hold_none(heap);
+}
+
+size_t bin_most(const struct heap *heap, unsigned mark)
+{
+    size_t bound = bin_bound(heap, mark), size = class_size(mark_class(mark));
+    if (!bins_budgeted(heap))
+        return bound;
+    size_t allowed = bins_allowance(heap, size);
+    size_t left = heap->cache_bytes < allowed ? (allowed - heap->cache_bytes) / size : 0;
+    return left < bound ? left : bound;
+}
