@@ -5,6 +5,7 @@
  */
 #include "lib/faces/jemalloc/jemalloc_stats.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
+#include "lib/faces/jemalloc/jemalloc_report.h"
 #include "lib/faces/jemalloc/jemalloc_tcache.h"
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/heap/observer.h"
@@ -25,18 +27,11 @@
 void malloc_stats_print(void (*write)(void *, const char *), void *opaque, const char *options);
 void je_malloc_stats_print(void (*write)(void *, const char *), void *opaque, const char *options);
 
-enum { BUFFER_SIZE = 1024 };
+/* For the words of mutexes. */
+#define NODE(...)
+#include "lib/faces/jemalloc/mallctl.def"
+#undef NODE
 
-struct report {
-    void (*write)(void *opaque, const char *text);
-    void *opaque;
-    bool json;
-    bool first; /* in the present object: no comma before the next key */
-    struct print text;
-    char buffer[BUFFER_SIZE];
-};
-
-static void flush(struct report *report);
 static bool arena_is_there(size_t number);
 static void report_json(struct report *report, const struct figures *figures, const char *options);
 static void report_table(struct report *report, const struct figures *figures, const char *options);
@@ -65,102 +60,62 @@ EXPORT void malloc_stats_print(void (*write)(void *, const char *), void *opaque
         jemalloc_stats(write != NULL ? write : jemalloc_answer, opaque, options);
 }
 
-static void flush(struct report *report)
+/* What mallctl answers to a name in three parts; 0 if there is none. */
+static uint64_t ask(const char *start, const char *name, const char *end)
 {
-    const char *text = print_string(&report->text);
-    if (report->write != NULL)
-        report->write(report->opaque, text);
-    else
-        jemalloc_write(text);
-    print_start(&report->text, report->buffer, sizeof report->buffer);
-}
-
-/* One more line or key, which takes less than half of the buffer. */
-static struct print *next(struct report *report)
-{
-    if (print_length(&report->text) > BUFFER_SIZE / 2)
-        flush(report);
-    return &report->text;
-}
-
-static void quoted(struct print *out, const char *text)
-{
-    print_char(out, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            print_char(out, '\\');
-        print_clean(out, text, 1, 1);
+    char whole[96];
+    struct print text;
+    uint64_t value = 0;
+    size_t length = sizeof value;
+    print_start(&text, whole, sizeof whole);
+    print_format(&text, "%s%s%s", start, name, end);
+    if (mallctl_call(print_string(&text), &value, &length, NULL, 0) == EINVAL) {
+        uint32_t half = 0; /* it is an unsigned */
+        length = sizeof half;
+        mallctl_call(print_string(&text), &half, &length, NULL, 0);
+        value = half;
     }
-    print_char(out, '"');
+    return value;
 }
 
-/* "key": as JSON, or "  section.key: ". */
-static struct print *key(struct report *report, const char *section, const char *name)
+/* Counters of a mutex, whose names in mallctl begin with `start`. */
+static void mutex_json(struct report *report, const char *start, const char *mutex)
 {
-    struct print *out = next(report);
-    if (!report->json) {
-        print_format(out, "  %s.%s: ", section, name);
-        return out;
+    static const char *const counters[] = {"num_ops",          "num_wait",        "num_spin_acq",
+                                           "num_owner_switch", "total_wait_time", "max_wait_time",
+                                           "max_num_thds"};
+    char whole[80];
+    struct print text;
+    print_start(&text, whole, sizeof whole);
+    print_format(&text, "%s%s.", start, mutex);
+    const char *prefix = print_string(&text);
+    open(report, mutex);
+    for (size_t i = 0; i < COUNT_OF(counters); i++)
+        number(report, "", counters[i], ask(prefix, counters[i], ""));
+    close(report);
+}
+
+/* `words`: their names, with '|' between them. */
+static void mutexes_json(struct report *report, const char *start, const char *words)
+{
+    open(report, "mutexes");
+    for (const char *at = words; *at != '\0';) {
+        char word[32];
+        struct print text;
+        size_t length = strcspn(at, "|");
+        print_start(&text, word, sizeof word);
+        print_bytes(&text, at, length);
+        mutex_json(report, start, print_string(&text));
+        at += length + (at[length] == '|');
     }
-    if (!report->first)
-        print_char(out, ',');
-    report->first = false;
-    print_format(out, "\"%s\":", name);
-    return out;
-}
-
-static void line_end(struct report *report)
-{
-    if (!report->json)
-        print_char(&report->text, '\n');
-}
-
-static void number(struct report *report, const char *section, const char *name, uint64_t value)
-{
-    print_unsigned(key(report, section, name), value);
-    line_end(report);
-}
-
-static void flag(struct report *report, const char *section, const char *name, bool value)
-{
-    print_text(key(report, section, name), value ? "true" : "false");
-    line_end(report);
-}
-
-static void open(struct report *report, const char *name)
-{
-    struct print *out = next(report);
-    if (!report->first)
-        print_char(out, ',');
-    print_format(out, "\"%s\":{", name);
-    report->first = true;
-}
-
-static void close(struct report *report)
-{
-    print_char(next(report), '}');
-    report->first = false;
-}
-
-/* A heading of the table, or the key of an object. */
-static void section(struct report *report, const char *heading, const char *name)
-{
-    if (report->json)
-        open(report, name);
-    else
-        print_format(next(report), "%s\n", heading);
-}
-
-static void section_end(struct report *report)
-{
-    if (report->json)
-        close(report);
+    close(report);
 }
 
 static void config_section(struct report *report)
 {
-    static const char *const flags[] = {"cache_oblivious", "debug",  "fill",   "lazy_lock", "prof",
-                                        "stats",           "utrace", "xmalloc"};
+    static const char *const flags[] = {"cache_oblivious",   "debug",  "fill",        "lazy_lock",
+                                        "opt_safety_checks", "prof",   "prof_libgcc", "stats",
+                                        "prof_libunwind",    "utrace", "xmalloc"};
     section(report, "Build-time option settings", "config");
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         char name[64];
@@ -232,6 +187,8 @@ static void arenas_json(struct report *report)
     number(report, "", "narenas", arenas_count());
     number(report, "", "quantum", GRANULE);
     number(report, "", "page", os_page_size());
+    print_signed(key(report, "", "dirty_decay_ms"), (int64_t)ask("arenas.", "dirty_decay_ms", ""));
+    print_signed(key(report, "", "muzzy_decay_ms"), (int64_t)ask("arenas.", "muzzy_decay_ms", ""));
     number(report, "", "tcache_max", tcache_round(jemalloc_values[JEMALLOC_tcache_max].number));
     number(report, "", "nbins", CLASS_LAST);
     number(report, "", "nhbins", CLASS_LAST);
@@ -261,7 +218,7 @@ static void settings_table(struct report *report)
                  BLOCK_MAX, CLASS_LAST, CLASS_LAST, LARGE_SIZES);
 }
 
-static void totals_json(struct report *report, const struct figures *figures)
+static void totals_json(struct report *report, const struct figures *figures, const char *options)
 {
     struct background_sums sums = background_sums();
     open(report, "stats");
@@ -278,6 +235,8 @@ static void totals_json(struct report *report, const struct figures *figures)
     number(report, "", "num_runs", sums.runs);
     number(report, "", "run_interval", sums.interval_ns);
     close(report);
+    if (strchr(options, 'x') == NULL)
+        mutexes_json(report, "stats.mutexes.", GLOBAL_MUTEXES);
     close(report);
 }
 
@@ -394,26 +353,45 @@ static void arena_table(struct report *report, size_t arena, const struct figure
 }
 
 static void sums_json(struct report *report, const char *name, uint64_t allocated, uint64_t allocs,
-                      uint64_t frees)
+                      uint64_t frees, uint64_t fills, uint64_t flushes)
 {
     open(report, name);
     number(report, "", "allocated", allocated);
     number(report, "", "nmalloc", allocs);
     number(report, "", "ndalloc", frees);
     number(report, "", "nrequests", allocs);
+    number(report, "", "nfills", fills);
+    number(report, "", "nflushes", flushes);
     close(report);
 }
 
-static void bins_json(struct report *report, const struct figures *figures)
+/* `start`: of the names of the arena. */
+static void bins_json(struct report *report, const char *start, const struct figures *figures,
+                      bool mutexes)
 {
     print_text(key(report, "", "bins"), "[");
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         struct figures_class sum = figures->classes[class];
-        print_format(
-            next(report), "%s{\"nmalloc\":%lu,\"ndalloc\":%lu,\"curregs\":%lu,\"nrequests\":%lu}",
-            class == 1 ? "" : ",", sum.allocs, sum.frees, sum.allocs - sum.frees, sum.allocs);
+        char whole[64];
+        struct print text;
+        print_start(&text, whole, sizeof whole);
+        print_format(&text, "%sbins.%u.", start, class - 1);
+        print_text(next(report), class == 1 ? "{" : ",{");
+        report->first = true;
+        number(report, "", "nmalloc", sum.allocs);
+        number(report, "", "ndalloc", sum.frees);
+        number(report, "", "curregs", sum.allocs - sum.frees);
+        number(report, "", "nrequests", sum.allocs);
+        number(report, "", "nfills", sum.fills);
+        number(report, "", "nflushes", sum.flushes);
+        number(report, "", "nreslabs", 0);
+        number(report, "", "curslabs", sum.spans);
+        if (mutexes)
+            mutex_json(report, print_string(&text), "mutex");
+        print_text(next(report), "}");
     }
     print_text(next(report), "]");
+    report->first = false;
 }
 
 static void large_json(struct report *report, const struct figures *figures)
@@ -425,6 +403,22 @@ static void large_json(struct report *report, const struct figures *figures)
                      sum.allocs > sum.frees ? sum.allocs - sum.frees : 0);
     }
     print_text(next(report), "]");
+}
+
+/* What stands in the report as mallctl tells it. */
+static void arena_answers(struct report *report, const char *start)
+{
+    static const char *const names[] = {"tcache_bytes", "tcache_stashed_bytes", "internal",
+                                        "metadata_thp", "abandoned_vm",         "extent_avail",
+                                        "dirty_npurge", "dirty_nmadvise",       "dirty_purged",
+                                        "muzzy_npurge", "muzzy_nmadvise",       "muzzy_purged"};
+    number(report, "", "uptime_ns", ask(start, "uptime", ""));
+    const char *dss = (const char *)ask(start, "dss", "");
+    quoted(key(report, "", "dss"), dss == NULL ? "disabled" : dss);
+    print_signed(key(report, "", "dirty_decay_ms"), (int64_t)ask(start, "dirty_decay_ms", ""));
+    print_signed(key(report, "", "muzzy_decay_ms"), (int64_t)ask(start, "muzzy_decay_ms", ""));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        number(report, "", names[i], ask(start, names[i], ""));
 }
 
 static void arena_json(struct report *report, size_t arena, const struct figures *figures,
@@ -442,15 +436,23 @@ static void arena_json(struct report *report, size_t arena, const struct figures
     number(report, "", "pdirty", figures->pages_dirty);
     number(report, "", "pmuzzy", 0);
     sums_json(report, "small", figures->small_allocated, figures->small_allocs,
-              figures->small_frees);
+              figures->small_frees, figures->small_fills, figures->small_flushes);
     sums_json(report, "large", figures->large_allocated, figures->large_allocs,
-              figures->large_frees);
+              figures->large_frees, 0, 0);
     number(report, "", "mapped", figures->mapped);
     number(report, "", "retained", figures->retained);
     number(report, "", "base", figures->metadata);
     number(report, "", "resident", figures->resident);
+    char whole[48];
+    struct print start;
+    print_start(&start, whole, sizeof whole);
+    print_format(&start, "stats.arenas.%zu.", arena);
+    arena_answers(report, print_string(&start));
+    bool mutexes = strchr(options, 'x') == NULL;
+    if (mutexes)
+        mutexes_json(report, whole, ARENA_MUTEXES);
     if (strchr(options, 'b') == NULL)
-        bins_json(report, figures);
+        bins_json(report, whole, figures, mutexes);
     if (strchr(options, 'l') == NULL)
         large_json(report, figures);
     close(report);
@@ -495,7 +497,7 @@ static void report_json(struct report *report, const struct figures *figures, co
         prof_section(report);
         arenas_json(report);
     }
-    totals_json(report, figures);
+    totals_json(report, figures, options);
     open(report, "stats.arenas");
     each_arena(report, options);
     close(report);
