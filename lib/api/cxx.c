@@ -53,7 +53,7 @@ static void *take(size_t align, size_t size, const struct caller *caller)
     return block;
 }
 
-bool cxx_new_aborts;
+void (*cxx_new_fails)(size_t size);
 
 bool cxx_handler_called(void)
 {
@@ -74,11 +74,8 @@ static NOINLINE void *new_slower(size_t align, size_t size, unsigned family)
         if (!cxx_handler_called())
             break;
     }
-    if (cxx_new_aborts) {
-        libc_abort("<jemalloc>: Allocation failed and opt.experimental_infallible_new is true. "
-                   "Aborting.\n",
-                   "out of memory in operator new, and experimental_infallible_new is set; raise "
-                   "the memory limit");
+    if (cxx_new_fails != NULL) {
+        cxx_new_fails(size);
         return NULL;
     }
     if (_ZSt17__throw_bad_allocv != NULL)

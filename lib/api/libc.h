@@ -44,8 +44,8 @@ extern HIDDEN uint32_t libc_zero_realloc;
 extern HIDDEN uint64_t libc_zero_reallocs;
 /* Whether an alignment that is no power of two is refused with EINVAL, not rounded up. */
 extern HIDDEN bool (*libc_aligned_strictly)(void);
-/* operator new ends the program when memory is out. */
-extern HIDDEN bool cxx_new_aborts;
+/* Not NULL: called where memory is out in operator new, in the place of an exception. */
+extern HIDDEN void (*cxx_new_fails)(size_t size);
 /* Where jemalloc would end the program: tells a function of the program's, in jemalloc's words, or
  * ends it with a line of ours. */
 typedef void abort_hook(const char *message);

@@ -25,6 +25,7 @@
 #include "lib/faces/jemalloc/jemalloc_stats.h"
 #include "lib/faces/jemalloc/jemalloc_tcache.h"
 #include "lib/heap/observer.h"
+#include "lib/process/process.h"
 
 typedef void message_function(void *opaque, const char *text);
 extern message_function *malloc_message, *je_malloc_message;
@@ -168,6 +169,34 @@ static void end_with(const char *words)
     os_abort();
 }
 
+bool jemalloc_is_later(void)
+{
+    typedef int call(const char *, void *, size_t *, void *, size_t);
+    call *theirs = os_static() ? NULL : (call *)next_find("mallctl");
+    const char *version = NULL;
+    size_t length = sizeof version;
+    if (theirs == NULL || theirs("version", &version, &length, NULL, 0) != 0 || version == NULL)
+        return false;
+    return strncmp(version, "5.3.0", 5) > 0;
+}
+
+static void new_failed(size_t size)
+{
+    char later[128];
+    struct print text;
+    print_start(&text, later, sizeof later);
+    print_format(&text,
+                 "<jemalloc>: Allocation of size %zu failed.  opt.experimental_infallible_new is "
+                 "true. Aborting.\n",
+                 size);
+    libc_abort(jemalloc_is_later()
+                   ? print_string(&text)
+                   : "<jemalloc>: Allocation failed and opt.experimental_infallible_new is true. "
+                     "Aborting.\n",
+               "out of memory in operator new, and experimental_infallible_new is set; raise the "
+               "memory limit");
+}
+
 /* What the program may rely on once it has jemalloc's library or variables. */
 static void apply_contract(void)
 {
@@ -183,7 +212,7 @@ static void apply_contract(void)
     libc_zero_realloc = *zero == 'f'                 ? ZERO_REALLOC_FREES
                         : strcmp(zero, "alloc") == 0 ? ZERO_REALLOC_ALLOCATES
                                                      : ZERO_REALLOC_ABORTS;
-    cxx_new_aborts = jemalloc_on(JEMALLOC_experimental_infallible_new);
+    cxx_new_fails = jemalloc_on(JEMALLOC_experimental_infallible_new) ? new_failed : NULL;
     libc_aligned_strictly = is_asked_for;
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/control/control.h"
@@ -16,7 +15,6 @@
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/faces/notice.h"
 #include "lib/heap/observer.h"
-#include "lib/process/process.h"
 
 static void wants_profile(const char *call);
 static int path_take(const struct request *request, const char *call, const char **path);
@@ -82,19 +80,6 @@ static bool name_is_fine(const char *name)
     return true;
 }
 
-/* EFAULT up to 5.3.0, EINVAL from 5.3.1 on. A program that was linked with jemalloc's own library,
- * which is behind ours then, expects that of its release. */
-static int name_error(void)
-{
-    typedef int call(const char *, void *, size_t *, void *, size_t);
-    call *theirs = os_static() ? NULL : (call *)next_find("mallctl");
-    const char *version = NULL;
-    size_t length = sizeof version;
-    if (theirs == NULL || theirs("version", &version, &length, NULL, 0) != 0 || version == NULL)
-        return EFAULT;
-    return strncmp(version, "5.3.", 4) == 0 && version[4] == '0' ? EFAULT : EINVAL;
-}
-
 int serve_prof_thread_name(const struct request *request, const struct node *node)
 {
     (void)node;
@@ -108,7 +93,7 @@ int serve_prof_thread_name(const struct request *request, const struct node *nod
         if (jemalloc_values[JEMALLOC_prof_sys_thread_name].number != 0)
             return ENOENT;
         if (name == NULL || !name_is_fine(name))
-            return name_error();
+            return jemalloc_is_later() ? EINVAL : EFAULT;
         threads_set_name(name);
         return 0;
     }
