@@ -3,7 +3,9 @@
 #ifndef API_ARENA_H
 #define API_ARENA_H
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "memoir/compat/jemalloc/jemalloc.h"
@@ -18,6 +20,13 @@ static inline int arena_act(unsigned arena, const char *what)
     char name[64];
     snprintf(name, sizeof name, "arena.%u.%s", arena, what);
     return mallctl(name, NULL, NULL, NULL, 0);
+}
+
+/* Under an emulator the program can't start itself again. */
+static inline bool is_emulated(void)
+{
+    const char *command = getenv("MEMOIR_EMULATOR");
+    return command != NULL && *command != '\0';
 }
 
 static inline uint64_t live_bytes(void)

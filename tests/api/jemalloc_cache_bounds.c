@@ -195,7 +195,7 @@ int main(int count, char **arguments)
     in_a_thread(sizes_are_bounded);
     settings_are_checked();
     all_caches_have_a_limit();
-    if (check_failures != 0 || getenv("MEMOIR_EMULATOR") != NULL)
+    if (check_failures != 0 || is_emulated())
         return check_result();
     setenv("MALLOC_CONF", "tcache_ncached_max:200-300:1|2048-2048:0|8192-8192:1,tcache_max:4096",
            1);

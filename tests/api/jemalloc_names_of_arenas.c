@@ -218,7 +218,7 @@ int main(int count, char **arguments)
         names_with_a_commit();
     else
         CHECK(!"smallocx of 5.3.0 is there");
-    if (check_failures != 0 || getenv("MEMOIR_EMULATOR") != NULL)
+    if (check_failures != 0 || is_emulated())
         return check_result();
     setenv("MALLOC_CONF", "prof:true,prof_final:false,prof_sys_thread_name:true", 1);
     execv("/proc/self/exe", arguments);

@@ -29,8 +29,8 @@ struct jemalloc_state {
 };
 extern struct jemalloc_state jemalloc_state;
 
-/* Whether jemalloc's own library is behind ours, with which the program was linked then, and is later
- * than 5.3.0. Errors and messages are that release's. */
+/* Whether jemalloc's own library is behind ours, with which the program was linked then, and is
+ * later than 5.3.0. Errors and messages are that release's. */
 bool jemalloc_is_later(void);
 /* Dumps, unless the prefix is empty. 0 or an errno value. */
 int jemalloc_dump(const char *path);

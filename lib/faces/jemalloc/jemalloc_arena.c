@@ -198,10 +198,11 @@ struct arena *arena_of(const void *p)
     struct lender *lender = lent_by(p);
     if (lender != NULL)
         return (struct arena *)lender;
-    if (guarding_owns(p))
-        return arena_of_owner(guarding_owner(p));
-    const struct span *span = span_find(p);
-    struct arena *arena = arena_of_owner(span == NULL ? NULL : owner_of(span));
+    bool guarded = guarding_owns(p);
+    const struct span *span = guarded ? NULL : span_find(p);
+    struct arena *arena = arena_of_owner(guarded        ? guarding_owner(p)
+                                         : span == NULL ? NULL
+                                                        : owner_of(span));
     return arena == &first ? arena_by_size(cold_usable(p)) : arena;
 }
 
