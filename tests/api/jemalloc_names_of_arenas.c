@@ -201,6 +201,22 @@ static void system_names_can_not_be_written(void)
     CHECK_EQ(mallctl("thread.prof.name", &name, &length, NULL, 0), 0);
 }
 
+static void large_blocks_are_profiled_by_size(void)
+{
+    enum { COUNT = 50, SIZE = 100000 }; /* sizes are 40, 48, 56, 64, 80, 96 and 112 KiB at first */
+    static void *blocks[COUNT];
+    uint64_t sums[2] = {0, 0}, before[2] = {0, 0};
+    size_t length = sizeof sums;
+    CHECK_EQ(mallctl("prof.stats.lextents.6.live", before, &length, NULL, 0), 0);
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = opaque_ptr(malloc(SIZE));
+    CHECK_EQ(mallctl("prof.stats.lextents.6.live", sums, &length, NULL, 0), 0);
+    CHECK_EQ(sums[0] - before[0], COUNT * SIZE);
+    CHECK_EQ(sums[1] - before[1], COUNT);
+    for (int i = 0; i < COUNT; i++)
+        free(blocks[i]);
+}
+
 int main(int count, char **arguments)
 {
     (void)count;
@@ -208,6 +224,7 @@ int main(int count, char **arguments)
         return 77;
     if (getenv("MALLOC_CONF") != NULL) {
         system_names_can_not_be_written();
+        large_blocks_are_profiled_by_size();
         return check_result();
     }
     arenas_begin_with_an_epoch();
@@ -220,7 +237,8 @@ int main(int count, char **arguments)
         CHECK(!"smallocx of 5.3.0 is there");
     if (check_failures != 0 || is_emulated())
         return check_result();
-    setenv("MALLOC_CONF", "prof:true,prof_final:false,prof_sys_thread_name:true", 1);
+    setenv("MALLOC_CONF", "prof:true,prof_stats:true,lg_prof_sample:0,prof_sys_thread_name:true",
+           1);
     execv("/proc/self/exe", arguments);
     return 1;
 }

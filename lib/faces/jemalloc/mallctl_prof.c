@@ -196,11 +196,17 @@ struct class_sums {
     struct track_sum live, all;
 };
 
+/* Large blocks of a site have one row, whatever their sizes: their mean counts. */
+static unsigned large_index(const struct track_row *row)
+{
+    const struct track_sum *sum = &row->allocated;
+    return large_size_index(sum->objects == 0 ? 0 : sum->requested / sum->objects);
+}
+
 static void class_row(void *context, const struct track_row *row)
 {
     struct class_sums *sums = context;
-    if (sums->size != 0 ? row->size != sums->size
-                        : row->size <= BLOCK_MAX || large_size_index(row->size) != sums->large)
+    if (row->size != sums->size || (row->size == 0 && large_index(row) != sums->large))
         return;
     sums->live.objects += row->live.objects;
     sums->live.requested += row->live.requested;
