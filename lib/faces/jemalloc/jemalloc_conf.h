@@ -35,8 +35,9 @@ enum jemalloc_name {
 struct jemalloc_option {
     const char *name, *initial, *words;
     const char *missing; /* what it asks for and memoir does not serve; or NULL */
-    int64_t low, high;
-    enum jemalloc_kind kind;
+    int64_t high;
+    int32_t low; /* small ones together: every program has this table in memory of its own */
+    enum jemalloc_kind kind : 8;
     bool clip, shown;
 };
 

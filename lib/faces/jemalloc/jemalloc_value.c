@@ -12,7 +12,7 @@
 #define HINT          NULL
 #define MISSING(text) text
 #define OPTION(name, kind, initial, low, high, range, words, shown, effect) \
-    {#name, initial, words, effect, low, high, JEMALLOC_##kind, RANGE_##range, VIEW_##shown},
+    {#name, initial, words, effect, high, low, JEMALLOC_##kind, RANGE_##range, VIEW_##shown},
 enum { RANGE_REJECT, RANGE_CLIP, VIEW_HIDDEN = 0, VIEW_SHOWN };
 const struct jemalloc_option jemalloc_options[JEMALLOC_OPTIONS] = {
 #include "lib/faces/jemalloc/jemalloc_options.def"
