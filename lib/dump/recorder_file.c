@@ -159,6 +159,31 @@ static int fill(void)
     return 0;
 }
 
+/* To a high number, out of the program's way, as it stays open; with the lock. */
+static void fd_keep(int opened)
+{
+    fd = os_duplicate(opened);
+    if (fd != opened)
+        os_close(opened);
+    os_lock_for_process(fd);
+}
+
+/* The program has closed it: by its name, if that leads to the same file. */
+static int fd_again(void)
+{
+    int got = confined(CONFINE_FILES)
+                  ? -1
+                  : os_open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    if (got < 0)
+        return fd = -1;
+    if (!os_file_is(got, id)) {
+        os_close(got);
+        return fd = -1;
+    }
+    fd_keep(got);
+    return fd;
+}
+
 static int begin(void)
 {
     if (confined(CONFINE_GROW))
@@ -166,14 +191,11 @@ static int begin(void)
     int got = create();
     if (got < 0)
         return -got;
-    fd = os_duplicate(got);
-    if (fd != got)
-        os_close(got);
+    fd_keep(got);
     id = os_file_id(fd);
-    os_lock_for_process(fd);
     uint64_t most =
         kept && config.recorder_memory > KEPT_BYTES ? KEPT_BYTES : config.recorder_memory;
-    int error = os_file_copies(fd) ? ENOTSUP : mirror_open(fd, most, kept);
+    int error = os_file_copies(fd) ? ENOTSUP : mirror_open(fd, fd_again, most, kept);
     if (error == 0)
         error = fill();
     if (error != 0) {

@@ -34,6 +34,7 @@ static uint32_t most;              /* and how many there may be */
 static uint32_t used[SHEET_KINDS]; /* entries of `mirror_sheets` */
 static int file = -1;
 static struct os_file_id id; /* of what `file` was when it was opened */
+static int (*reopen)(void);  /* its descriptor again, or a negative number */
 static uint32_t busy;        /* a turn: a sheet is being added */
 static bool silent;          /* nothing is said when it is full */
 
@@ -61,8 +62,16 @@ static uint32_t *directory(void)
     return (uint32_t *)(place + RECORDER_DIRECTORY);
 }
 
-/* One more sheet of the file; 0 or an errno value. A program that closes descriptors which it does
- * not know may open a file of its own under the same number: that must not grow, nor be mapped. */
+/* A program that closes descriptors which it does not know, as daemons do, may open a file of its
+ * own under the same number: that must not grow, nor be mapped. */
+static bool file_is_there(void)
+{
+    if (!os_file_is(file, id))
+        file = reopen();
+    return file >= 0;
+}
+
+/* One more sheet of the file; 0 or an errno value. */
 static int sheet_add(void)
 {
     uint64_t from = (uint64_t)count * RECORDER_SHEET;
@@ -70,7 +79,7 @@ static int sheet_add(void)
         return ENOMEM;
     if (confined(CONFINE_GROW))
         return ENOSYS;
-    if (!os_file_is(file, id))
+    if (!file_is_there())
         return EBADF;
     int error = os_file_grow(file, from, from + RECORDER_SHEET);
     if (error != 0)
@@ -149,7 +158,7 @@ static uint64_t allowed(uint64_t bytes)
     return bytes < limit ? bytes : limit;
 }
 
-int mirror_open(int fd, uint64_t bytes, bool quiet)
+int mirror_open(int fd, int (*again)(void), uint64_t bytes, bool quiet)
 {
     mirror_forget();
     most = (uint32_t)(allowed(bytes) / RECORDER_SHEET);
@@ -159,6 +168,7 @@ int mirror_open(int fd, uint64_t bytes, bool quiet)
         return ENOMEM;
     file = fd;
     id = os_file_id(fd);
+    reopen = again;
     silent = quiet;
     return sheet_add();
 }

@@ -75,8 +75,9 @@ void mirror_code_end(void);
 bool mirror_code_has(uintptr_t pc);
 
 /* Takes an empty file that is `most` bytes long at most and makes it the process's: 0 or an errno
- * value. `quiet`: nothing is said when it is full. The descriptor stays the caller's. */
-int mirror_open(int fd, uint64_t most, bool quiet);
+ * value. `again` opens it once more, should the program close it; a negative number: it can't.
+ * `quiet`: nothing is said when it is full. The descriptors stay the caller's. */
+int mirror_open(int fd, int (*again)(void), uint64_t most, bool quiet);
 /* The head of that file. */
 struct recorder_head *mirror_opened(void);
 /* Every event is counted there from now on, by all threads. */

@@ -5,6 +5,7 @@
  * what is recorded about it grows. The file must stay as it is.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,8 @@ int main(int count, char **words)
     if (strcmp(words[2], "burn") == 0)
         burn();
     many(DEPTH);
+    if (strcmp(words[2], "kill") == 0)
+        raise(compare(file) == 0 ? SIGKILL : SIGTERM);
     if (strcmp(words[2], "fork") == 0) {
         int status;
         pid_t child = fork();

@@ -3,7 +3,7 @@
 # timeout=300
 # A program may close descriptors that it does not know and open files of its own under the same
 # numbers: nothing that is recorded goes there. These files neither grow nor change, none is
-# closed, and the program's exit status is its own.
+# closed, and the program's exit status is its own. What is recorded is complete all the same.
 . "$(dirname "$0")/common.sh"
 : "${MEMOIR_TOOL:?}"
 settle
@@ -33,4 +33,13 @@ for how in allocate fork; do
 done
 try 'run, CPU' "$MEMOIR_TOOL" run --cpu -o run.memoir ./target data burn
 try CPUPROFILE env "LD_PRELOAD=$MEMOIR_LIB" "CPUPROFILE=$place/cpu" ./target data burn
+
+# It is opened again under another number, so that nothing is missing after the worst end.
+rm -f data
+"$MEMOIR_TOOL" run --exact -o killed.memoir ./target data kill >out 2>errors
+code=$?
+[ $code -eq 137 ] || fail "killed: exit code $code: $(cat out errors)"
+! grep -q 'recorder file' errors || fail "killed: $(cat errors)"
+"$MEMOIR_TOOL" top killed.memoir >out 2>&1 || fail "killed: $(cat out)"
+grep -q 'many' out && ! grep -q 'not sampled' out || fail "killed, some stacks are missing: $(cat out)"
 finish
