@@ -59,8 +59,10 @@ void os_huge(void *at, size_t size, bool wanted);
 bool os_wipe_on_fork(void *at, size_t size);
 /* How many mappings a process may have (vm.max_map_count). */
 uint64_t os_mappings_max(void);
-/* How many bytes of the range are in memory now. */
-size_t os_resident(void *at, size_t size);
+/* How many bytes of the range are in memory now. A range of more than `parts_max` parts of 1,024
+ * pages is looked at in that many places, which stand for the rest. */
+enum { OS_ALL_PARTS = INT32_MAX };
+size_t os_resident(void *at, size_t size, size_t parts_max);
 
 /* Whether the bytes can be read. */
 bool os_readable(const void *at, size_t size);

@@ -314,20 +314,34 @@ uint64_t os_mappings_max(void)
     return value == 0 ? DEFAULT : value;
 }
 
-size_t os_resident(void *at, size_t size)
+/* Pages that one question is about. */
+enum { ASKED_PAGES = 1024 };
+
+static size_t part_resident(char *at, size_t size)
 {
-    unsigned char in[1024] = {0};
+    unsigned char in[ASKED_PAGES] = {0};
     size_t page = os_page_size(), resident = 0;
-    char *end = confined(CONFINE_FILES) ? at : (char *)at + size;
-    for (char *p = at; p < end; p += sizeof in * page) {
-        size_t rest = (size_t)(end - p), step = sizeof in * page;
-        size_t bytes = rest < step ? rest : step;
-        if (call3(SYS_mincore, (long)p, (long)bytes, (long)in) != 0)
-            continue;
-        for (size_t i = 0; i < (bytes + page - 1) / page; i++)
-            resident += (in[i] & 1) * page;
-    }
+    if (call3(SYS_mincore, (long)at, (long)size, (long)in) != 0)
+        return 0;
+    for (size_t i = 0; i < (size + page - 1) / page; i++)
+        resident += (in[i] & 1) * page;
     return resident;
+}
+
+size_t os_resident(void *at, size_t size, size_t parts_max)
+{
+    size_t part = ASKED_PAGES * os_page_size(), count = (size + part - 1) / part, resident = 0;
+    size_t group = (count + parts_max - 1) / parts_max; /* of parts: one of them stands for all */
+    if (confined(CONFINE_FILES))
+        return 0;
+    for (size_t first = 0; first < count; first += group) {
+        size_t many = count - first < group ? count - first : group;
+        /* Any one of them, not each time the same: arrays have steps of their own. */
+        size_t chosen = first + (first * UINT64_C(0x9e3779b97f4a7c15) >> 32) % many;
+        size_t from = chosen * part, rest = size - from;
+        resident += part_resident((char *)at + from, rest < part ? rest : part) * many;
+    }
+    return resident < size ? resident : size;
 }
 
 int os_faults_open(void)

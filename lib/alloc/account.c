@@ -306,10 +306,13 @@ void account_take(struct account *account)
         used_bytes + account->dirty_bytes + account->metadata_bytes + outside_mapped();
 }
 
-void account_ask_kernel(struct account *account)
+void account_ask_kernel(struct account *account, bool waits)
 {
-    account->metadata_bytes = arena_tables_resident();
-    account->resident_bytes = arena_resident() + outside_resident();
+    enum { PARTS_MAX = 2048 }; /* of 4 MiB: all of a heap up to 8 GiB */
+    size_t most = waits ? OS_ALL_PARTS : PARTS_MAX;
+    account->metadata_bytes = arena_tables_resident(most);
+    account->resident_bytes =
+        account->metadata_bytes + arena_resident(most) + outside_resident(most);
 }
 
 void account_elsewhere(unsigned class, size_t usable, bool begins)

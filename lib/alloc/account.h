@@ -55,8 +55,9 @@ struct account {
 
 void account_take(struct account *account);
 /* Replaces `metadata_bytes` and `resident_bytes` by what is in memory now. Takes about 4 ns a page
- * of the heap. */
-void account_ask_kernel(struct account *account);
+ * of the heap; unless the caller waits for it, at most 10 ms: beyond 8 GiB every nth page is asked
+ * for then. */
+void account_ask_kernel(struct account *account, bool waits);
 /* Only `classes`: what was allocated and freed. */
 void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
 /* The same of what no heap counts: blocks past the bins, with an owner, and all of ended heaps.

@@ -286,7 +286,7 @@ size_t outside_mapped(void)
     return load_relaxed(&mapped);
 }
 
-size_t outside_resident(void)
+size_t outside_resident(size_t parts_max)
 {
     size_t bytes = 0;
     if (load_relaxed(&mapped) == 0)
@@ -294,7 +294,7 @@ size_t outside_resident(void)
     lock_take(&outside_lock);
     for (size_t i = 0; i < count; i++)
         if (regions[i].bytes != 0)
-            bytes += os_resident(regions[i].start, regions[i].bytes);
+            bytes += os_resident(regions[i].start, regions[i].bytes, parts_max);
     lock_give(&outside_lock);
     return bytes;
 }

@@ -28,7 +28,7 @@ bool outside_give(void *p);
 
 /* For accounting. */
 size_t outside_mapped(void);
-size_t outside_resident(void);
+size_t outside_resident(size_t parts_max);
 
 extern HIDDEN struct lock outside_lock;
 

@@ -480,7 +480,7 @@ static int verb_stats(struct request *request)
     struct track_totals totals = {0};
     struct track_seen seen;
     account_take(&account);
-    account_ask_kernel(&account);
+    account_ask_kernel(&account, true);
     track_totals_now(&totals);
     track_seen(&seen);
     number(request, "allocs", account.total.allocs);

@@ -19,7 +19,7 @@ void stats_text(struct print *out)
     struct account a;
     struct track_seen profile;
     account_take(&a);
-    account_ask_kernel(&a);
+    account_ask_kernel(&a, true);
     track_seen(&profile);
     print_format(out,
                  "memoir: process %d: %lu blocks allocated, %lu freed, %lu live; %lu samples, "

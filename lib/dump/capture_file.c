@@ -327,7 +327,7 @@ int capture_file_snapshot(const char *reason, bool last)
     uint32_t maps = capture.maps_crc;
     if (error == 0) {
         account_take(&account);
-        account_ask_kernel(&account);
+        account_ask_kernel(&account, false);
         capture.pins_always = last;
         error = capture_snapshot(&capture, reason, &account);
     }

@@ -300,7 +300,7 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
         (style->source == SOURCE_HEAP && style->format == FORMAT_PPROF)) {
         account_take(&account);
         if (style->format == FORMAT_CAPTURE)
-            account_ask_kernel(&account);
+            account_ask_kernel(&account, false);
         options.account = &account;
     }
     sink_to_fd(&sink, fd, buffer, sizeof buffer);

@@ -30,7 +30,7 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
     struct track_seen profile = {0};
     account_take(&account);
     if (size > offsetof(struct memoir_stats, metadata_bytes)) {
-        account_ask_kernel(&account);
+        account_ask_kernel(&account, false);
         track_seen(&profile);
     }
     struct memoir_stats stats = {

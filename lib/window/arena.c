@@ -323,22 +323,21 @@ size_t arena_mapped(void)
     return bytes;
 }
 
-static size_t table_resident(const struct table *table)
+static size_t table_resident(const struct table *table, size_t parts_max)
 {
-    return os_resident(table->start, load_relaxed(&table->mapped));
+    return os_resident(table->start, load_relaxed(&table->mapped), parts_max);
 }
 
-size_t arena_tables_resident(void)
+size_t arena_tables_resident(size_t parts_max)
 {
-    size_t bytes = table_resident(&kinds) + table_resident(&units) + table_resident(&spans) +
-                   table_resident(&meta);
+    size_t bytes = table_resident(&kinds, parts_max) + table_resident(&units, parts_max) +
+                   table_resident(&spans, parts_max) + table_resident(&meta, parts_max);
     for (unsigned i = 0; i < LIVE_TABLES; i++)
-        bytes += table_resident(&live[i]);
+        bytes += table_resident(&live[i], parts_max);
     return bytes;
 }
 
-size_t arena_resident(void)
+size_t arena_resident(size_t parts_max)
 {
-    return os_resident((void *)window.base, load_relaxed(&window.granules) * GRANULE) +
-           arena_tables_resident();
+    return os_resident((void *)window.base, load_relaxed(&window.granules) * GRANULE, parts_max);
 }

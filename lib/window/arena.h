@@ -74,8 +74,9 @@ void arena_recover(void);
 /* Bytes of the window that are mapped. */
 size_t arena_claimed(void);
 size_t arena_mapped(void);
-size_t arena_tables_resident(void);
-size_t arena_resident(void);
+/* In memory, of the tables and of the window: `parts_max` as for os_resident, for each. */
+size_t arena_tables_resident(size_t parts_max);
+size_t arena_resident(size_t parts_max);
 
 /* Whether the address is in the open part of the window. */
 INLINE bool window_has(const void *p)

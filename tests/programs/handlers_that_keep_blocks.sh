@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# not-emulated
+# not-emulated timeout=600
 # A signal handler allocates on top of malloc and free, at each of their instructions. What docs say
 # is harmless is harmless, and all of it where each block is hardened, guarded or recorded; nothing
 # hangs; and what may hand out a block twice does so with every other allocator that is installed

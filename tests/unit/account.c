@@ -217,13 +217,13 @@ static void counters_are_near_the_kernel(void)
     struct account start, start_asked, counted, asked;
     account_take(&start);
     start_asked = start;
-    account_ask_kernel(&start_asked);
+    account_ask_kernel(&start_asked, true);
     for (unsigned i = 0; i < SIZES; i++) {
         for (size_t bytes = 0; bytes < MORE; bytes += sizes[i])
             memset(unit_malloc(heap, class_of(sizes[i])), 1, sizes[i]);
         account_take(&counted);
         asked = counted;
-        account_ask_kernel(&asked);
+        account_ask_kernel(&asked, true);
         assert(near(counted.resident_bytes - start.resident_bytes,
                     asked.resident_bytes - start_asked.resident_bytes));
         assert(near(counted.metadata_bytes - start.metadata_bytes,

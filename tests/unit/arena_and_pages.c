@@ -216,7 +216,7 @@ static void idle_runs_go_back_after_the_delay(void)
     assert(pages_of[0].returned_units == returned);
     pages_tick(now + 1600);
     assert(pages_of[0].returned_units == returned + 10);
-    assert(os_resident(unit_address(first), 10 * UNIT) == 0);
+    assert(os_resident(unit_address(first), 10 * UNIT, OS_ALL_PARTS) == 0);
     pages_tick(now + 60000);
     assert(pages_of[0].returned_units >= returned + 30 && pages_of[0].dirty_units == 0);
     pages_give(wall);

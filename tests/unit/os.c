@@ -71,14 +71,14 @@ static void returned_pages_read_as_zero_and_are_gone(void)
     size_t size = 64 * page;
     char *at = os_map(size);
     os_huge(at, size, false);
-    assert(os_resident(at, size) == 0);
+    assert(os_resident(at, size, OS_ALL_PARTS) == 0);
     memset(at, 'r', size);
-    assert(os_resident(at, size) == size);
+    assert(os_resident(at, size, OS_ALL_PARTS) == size);
     assert(os_return(at + page, 62 * page));
-    assert(os_resident(at, size) == 2 * page);
+    assert(os_resident(at, size, OS_ALL_PARTS) == 2 * page);
     assert(wrong_bytes(at, page, 'r') == 0 && wrong_bytes(at + page, 62 * page, 0) == 0);
     os_unmap(at, size);
-    assert(os_resident(at, size) == 0);
+    assert(os_resident(at, size, OS_ALL_PARTS) == 0);
 }
 
 static void residents_of_many_pages_are_counted(void)
@@ -88,7 +88,24 @@ static void residents_of_many_pages_are_counted(void)
     os_huge(at, size, false);
     for (size_t i = 0; i < 3000; i += 3)
         at[i * page] = 1;
-    assert(os_resident(at, size) == 1000 * page);
+    assert(os_resident(at, size, OS_ALL_PARTS) == 1000 * page);
+    os_unmap(at, size);
+}
+
+/* Few places are looked at, and stand for all: exact where all pages are in memory or none. */
+static void residents_of_large_ranges_are_near(void)
+{
+    enum { PARTS = 24, LOOKS = 8 };
+    size_t part = 1024 * os_page_size(), size = PARTS * part;
+    char *at = os_map(size);
+    assert(at != NULL && os_resident(at, size, LOOKS) == 0);
+    for (size_t i = 0; i < PARTS; i += 3)
+        memset(at + i * part, 1, part);
+    size_t all = os_resident(at, size, OS_ALL_PARTS), near = os_resident(at, size, LOOKS);
+    assert(all == size / 3 && near > 0 && near < size);
+    memset(at, 1, size);
+    assert(os_resident(at, size, LOOKS) == size);
+    assert(os_resident(at, size - 1, LOOKS) == size - 1); /* never more than was asked about */
     os_unmap(at, size);
 }
 
@@ -302,7 +319,8 @@ static void words_are_looked_at_safely(void)
 {
     uint32_t *words = os_map(2 * page);
     assert(words != NULL && !os_word_is_set(words));
-    assert(os_resident(words, 2 * page) <= page); /* looking brings no page of its own in */
+    assert(os_resident(words, 2 * page, OS_ALL_PARTS) <=
+           page); /* looking brings no page of its own in */
     words[1] = 1;
     assert(os_word_is_set(words + 1) && !os_word_is_set(words) && words[1] == 1);
     words[2] = UINT32_MAX;
@@ -324,6 +342,7 @@ int main(void)
     moving_takes_the_pages_along();
     returned_pages_read_as_zero_and_are_gone();
     residents_of_many_pages_are_counted();
+    residents_of_large_ranges_are_near();
     protected_pages_can_be_read_only();
     readable_tells_memory_from_none();
     words_are_looked_at_safely();
