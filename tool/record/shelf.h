@@ -23,6 +23,11 @@
 
 #include "tool/terminal/terminal.h"
 
+/* The file of a shelf that says what the recording is. */
+#define SHELF_ABOUT "about"
+
+enum { SHELF_MODE = 0711 }; /* of root's */
+
 struct shelf_about {
     char path[PATH_MAX];   /* of the shelf */
     char states[PATH_MAX]; /* of the recorder files: the same, or a folder in it */
@@ -46,6 +51,8 @@ int shelf_save(const struct shelf_about *about);
 bool shelf_load(struct shelf_about *about, const char *path);
 /* All shelves of this user. How many; the list is to be freed. */
 size_t shelf_list(struct shelf_about **list);
+/* Whether other users may make recorder files, too. */
+bool shelf_is_for_all(const struct shelf_about *about);
 /* A process that still writes there, or will when its program has started; or 0. */
 pid_t shelf_running(const struct shelf_about *about);
 /* Whether a `memoir run` lives that will finish it. */

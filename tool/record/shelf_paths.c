@@ -94,3 +94,11 @@ static void own_unlink(const char *name)
     close(fd);
     unlink(name);
 }
+
+bool paths_is_within(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/' &&
+           strchr(path + length + 1, '/') == NULL && path[length + 1] != '\0' &&
+           path[length + 1] != '.';
+}

@@ -26,5 +26,7 @@ void paths_check_told(const char *recorder, struct recorder_told told[RECORDER_T
 void paths_unlink(const char *recorder);
 /* Removes the .paths alone, and what a kill left of a new one. */
 void paths_drop(const char *recorder);
+/* Whether it is a file, or a folder, of this folder, and not one of a folder below. */
+bool paths_is_within(const char *path, const char *folder);
 
 #endif
