@@ -4,43 +4,14 @@
  * so that numbers of one become numbers of the other: strings, functions, mappings, locations,
  * stacks, labels, and at last the rows.
  *
- * Two runs of a program lie at different addresses. A mapping of `from` is the one of `to` that has
- * the same build id, or the same path where one has none, and the same part of the file; addresses
- * move along. One that is new and lies where something else lies in `to` is moved to a free place.
- *
  * A return address and the address of its call, one less, are the same location.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tool/memory/memory.h"
-#include "tool/profile/keys.h"
-#include "tool/profile/model.h"
-#include "tool/profile/ranges.h"
+#include "tool/profile/merge_inside.h"
 #include "tool/profile/unsample.h"
-
-struct merging {
-    struct profile *to;
-    const struct profile *from;
-    double factor;
-    uint32_t *strings, *functions, *mappings, *locations, *stacks, *label_sets; /* by from's */
-    int64_t *moves;      /* by from's mapping: added to addresses */
-    struct ranges files; /* mappings of `to`: by path and by build id, */
-    struct ranges taken; /* and by address */
-    uint64_t last;       /* the end of the highest */
-    struct keys places;  /* locations of `to` */
-    uint32_t *place_of;  /* by number in `places`: the location */
-    size_t place_room;
-    struct keys rows; /* stacks and label sets of `to` */
-    uint32_t *row_of; /* by number in `rows`: the first such row */
-    size_t row_room;
-    unsigned types[PROFILE_TYPES_MAX]; /* by from's; PROFILE_TYPES_MAX: left out */
-};
-
-struct part {
-    const struct merging *it;
-    const struct profile_mapping *mapping;
-};
 
 static void prepare_columns(struct merging *it);
 static bool same_moments(const struct profile *a, const struct profile *b);
@@ -50,20 +21,6 @@ static void add_known(int64_t *to, int64_t from, double factor);
 static void merge_list(struct merging *it, struct list *to, const struct list *from);
 static uint32_t *numbers(struct merging *it, size_t count);
 static void merge_functions(struct merging *it);
-static uint32_t string_of(struct merging *it, uint32_t string);
-static void merge_mappings(struct merging *it);
-static void know_mapping(struct merging *it, uint32_t number);
-static bool add_file(struct merging *it, uint64_t group, const struct profile_mapping *mapping,
-                     uint32_t number);
-static bool has_addresses_only(const char *path);
-static uint32_t find_mapping(struct merging *it, const struct profile_mapping *mapping);
-static bool fits(const void *context, uint32_t number);
-static bool same_file(const struct merging *it, const struct profile_mapping *a,
-                      const struct profile_mapping *b);
-static bool has_part(const struct merging *it, const struct profile_mapping *whole,
-                     const struct profile_mapping *part);
-static uint64_t free_start(struct merging *it, const struct profile_mapping *mapping);
-static bool always(const void *context, uint32_t number);
 static void merge_locations(struct merging *it);
 static struct key location_key(const struct profile_location *location,
                                const struct profile_line *lines);
@@ -156,7 +113,7 @@ static void merge_head(struct merging *it, bool first)
     if (first)
         copy_head(it);
     if (to->program == 0)
-        to->program = string_of(it, from->program);
+        to->program = merge_string(it, from->program);
     add_known(&to->exact_allocs, from->exact_allocs, it->factor);
     add_known(&to->exact_frees, from->exact_frees, it->factor);
     add_known(&to->exact_alloc_bytes, from->exact_alloc_bytes, it->factor);
@@ -194,14 +151,14 @@ static void copy_head(struct merging *it)
     to->kind = from->kind;
     to->format = from->format;
     to->traits = from->traits;
-    to->command = string_of(it, from->command);
-    to->host = string_of(it, from->host);
-    to->drop_frames = string_of(it, from->drop_frames);
-    to->keep_frames = string_of(it, from->keep_frames);
-    to->doc_url = string_of(it, from->doc_url);
+    to->command = merge_string(it, from->command);
+    to->host = merge_string(it, from->host);
+    to->drop_frames = merge_string(it, from->drop_frames);
+    to->keep_frames = merge_string(it, from->keep_frames);
+    to->doc_url = merge_string(it, from->doc_url);
     to->pid = from->pid;
-    to->period_type.name = string_of(it, from->period_type.name);
-    to->period_type.unit = string_of(it, from->period_type.unit);
+    to->period_type.name = merge_string(it, from->period_type.name);
+    to->period_type.unit = merge_string(it, from->period_type.unit);
     to->exact_allocs = to->exact_frees = to->exact_alloc_bytes = to->exact_live_bytes = 0;
 }
 
@@ -217,7 +174,7 @@ static void merge_list(struct merging *it, struct list *to, const struct list *f
     for (size_t i = 0; i < to->count; i++)
         keys_add(&there, (struct key){{((uint32_t *)to->items)[i], 0, 0}}, &fresh);
     for (size_t i = 0; i < from->count && !it->to->failed; i++) {
-        uint32_t string = string_of(it, ((const uint32_t *)from->items)[i]), *place;
+        uint32_t string = merge_string(it, ((const uint32_t *)from->items)[i]), *place;
         it->to->failed |= keys_add(&there, (struct key){{string, 0, 0}}, &fresh) == KEYS_NONE;
         if (fresh && (place = profile_list_add(it->to, to, sizeof *place)) != NULL)
             *place = string;
@@ -236,139 +193,21 @@ static void merge_functions(struct merging *it)
 {
     for (uint32_t i = 1; i < it->from->functions.count && !it->to->failed; i++) {
         struct profile_function function = *profile_function_at(it->from, i);
-        function.name = string_of(it, function.name);
-        function.system_name = string_of(it, function.system_name);
-        function.file = string_of(it, function.file);
+        function.name = merge_string(it, function.name);
+        function.system_name = merge_string(it, function.system_name);
+        function.file = merge_string(it, function.file);
         it->functions[i] = profile_function(it->to, &function);
     }
 }
 
-/* The string of `to`. 0 in the list: not looked for yet. */
-static uint32_t string_of(struct merging *it, uint32_t string)
+/* 0 in the list: not looked for yet. */
+uint32_t merge_string(struct merging *it, uint32_t string)
 {
     if (string == 0 || it->to->failed)
         return 0;
     if (it->strings[string] == 0)
         it->strings[string] = profile_string_of(it->to, profile_text(it->from, string));
     return it->strings[string];
-}
-
-static void merge_mappings(struct merging *it)
-{
-    for (uint32_t i = 1; i < it->to->mappings.count && !it->to->failed; i++)
-        know_mapping(it, i);
-    for (uint32_t i = 1; i < it->from->mappings.count && !it->to->failed; i++) {
-        struct profile_mapping mapping = *profile_mapping_at(it->from, i);
-        uint32_t there = find_mapping(it, &mapping);
-        if (there != 0) {
-            const struct profile_mapping *known = profile_mapping_at(it->to, there);
-            it->moves[i] = (int64_t)(known->start - known->offset - mapping.start + mapping.offset);
-        } else {
-            uint64_t start = free_start(it, &mapping);
-            it->moves[i] = (int64_t)(start - mapping.start);
-            mapping.limit += start - mapping.start;
-            mapping.start = start;
-            mapping.path = string_of(it, mapping.path);
-            mapping.build_id = string_of(it, mapping.build_id);
-            there = profile_mapping(it->to, &mapping);
-            know_mapping(it, there);
-        }
-        it->mappings[i] = there;
-    }
-}
-
-/* From now on it is found. */
-static void know_mapping(struct merging *it, uint32_t number)
-{
-    const struct profile_mapping *mapping = profile_mapping_at(it->to, number);
-    bool known = add_file(it, (uint64_t)mapping->path << 1, mapping, number) &&
-                 (mapping->build_id == 0 ||
-                  add_file(it, (uint64_t)mapping->build_id << 1 | 1, mapping, number)) &&
-                 ranges_add(&it->taken, 0, mapping->start, mapping->limit, number);
-    it->to->failed |= !known;
-    if (mapping->limit > it->last)
-        it->last = mapping->limit;
-}
-
-static bool add_file(struct merging *it, uint64_t group, const struct profile_mapping *mapping,
-                     uint32_t number)
-{
-    bool addresses = has_addresses_only(profile_text(it->to, mapping->path));
-    uint64_t start = addresses ? mapping->start : mapping->offset;
-    return ranges_add(&it->files, group << 1 | addresses, start,
-                      start + (mapping->limit - mapping->start), number);
-}
-
-/* What is in memory only is the same if its addresses are. */
-static bool has_addresses_only(const char *path)
-{
-    return path[0] == 0 || path[0] == '[';
-}
-
-static uint32_t find_mapping(struct merging *it, const struct profile_mapping *mapping)
-{
-    const char *path = profile_text(it->from, mapping->path);
-    bool addresses = has_addresses_only(path);
-    uint64_t start = addresses ? mapping->start : mapping->offset;
-    uint64_t end = start + (mapping->limit - mapping->start);
-    uint32_t strings[2], best = UINT32_MAX;
-    bool there[2] = {
-        profile_has_string(it->to, path, &strings[0]),
-        mapping->build_id != 0 &&
-            profile_has_string(it->to, profile_text(it->from, mapping->build_id), &strings[1])};
-    struct part part = {it, mapping};
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t group = ((uint64_t)strings[i] << 1 | i) << 1 | addresses;
-        uint32_t found = there[i] ? ranges_find(&it->files, group, start, end, fits, &part) : best;
-        best = found < best ? found : best;
-    }
-    return best == UINT32_MAX ? 0 : best;
-}
-
-static bool fits(const void *context, uint32_t number)
-{
-    const struct part *part = context;
-    const struct profile_mapping *there = profile_mapping_at(part->it->to, number);
-    return same_file(part->it, there, part->mapping) && has_part(part->it, there, part->mapping);
-}
-
-static bool same_file(const struct merging *it, const struct profile_mapping *a,
-                      const struct profile_mapping *b)
-{
-    if (a->build_id != 0 && b->build_id != 0)
-        return strcmp(profile_text(it->to, a->build_id), profile_text(it->from, b->build_id)) == 0;
-    return strcmp(profile_text(it->to, a->path), profile_text(it->from, b->path)) == 0;
-}
-
-/* Has the file's bytes that `part` has, or the place in memory where there is no file. */
-static bool has_part(const struct merging *it, const struct profile_mapping *whole,
-                     const struct profile_mapping *part)
-{
-    if (has_addresses_only(profile_text(it->from, part->path)))
-        return whole->start == part->start && whole->limit == part->limit;
-    return whole->offset <= part->offset &&
-           part->offset - whole->offset <= whole->limit - whole->start &&
-           part->limit - part->start <=
-               whole->limit - whole->start - (part->offset - whole->offset);
-}
-
-/* Where the mapping can be: at its own place unless something is there. */
-static uint64_t free_start(struct merging *it, const struct profile_mapping *mapping)
-{
-    enum { DISTANCE = 1 << 20 };
-    uint64_t size = mapping->limit - mapping->start;
-    bool taken = size > 0 && ranges_find(&it->taken, 0, mapping->limit - 1, mapping->start + 1,
-                                         always, NULL) != UINT32_MAX;
-    if (!taken || it->last > UINT64_MAX - size - 2 * (uint64_t)DISTANCE)
-        return mapping->start;
-    return (it->last + 2 * (uint64_t)DISTANCE - 1) & ~((uint64_t)DISTANCE - 1);
-}
-
-static bool always(const void *context, uint32_t number)
-{
-    (void)context;
-    (void)number;
-    return true;
 }
 
 static void merge_locations(struct merging *it)
@@ -486,9 +325,9 @@ static void merge_label_sets(struct merging *it)
         struct profile_label moved[PROFILE_LABELS_MAX];
         for (uint32_t k = 0; k < sets[i].count; k++) {
             moved[k] = labels[sets[i].first + k];
-            moved[k].key = string_of(it, moved[k].key);
-            moved[k].text = string_of(it, moved[k].text);
-            moved[k].unit = string_of(it, moved[k].unit);
+            moved[k].key = merge_string(it, moved[k].key);
+            moved[k].text = merge_string(it, moved[k].text);
+            moved[k].unit = merge_string(it, moved[k].unit);
         }
         it->label_sets[i] = profile_label_set(it->to, moved, sets[i].count);
     }
