@@ -77,13 +77,13 @@ cat >try.py <<'PY'
 import concurrent.futures, csv, glob, io, json, os, re, struct, subprocess, sys
 
 tool, root, process = os.environ["MEMOIR_TOOL"], os.environ["ROOT"], sys.argv[1]
-table = open(root + "/tool/command/commands.def").read()
+table = "".join(open(root + "/tool/command/" + name).read() for name in ("commands.def", "commands_flags.def"))
 words = re.search(r'WRITER_WORDS((?:[\s\\]*"[^"]*")+)', open(root + "/tool/profile/write/write.h").read()).group(1)
 table = table.replace("WRITER_WORDS", '"%s"' % "".join(re.findall(r'"([^"]*)"', words)))
 table = re.sub(r'"\s*\n\s*"', "", table)
 verbs = re.findall(r'COMMAND\(\s*"([^"]*)", \w+,\s*"([^"]*)"', table)
 flags = re.findall(r'(?:FLAG|ALSO)\(\s*\w+,\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)"', table)
-assert len(verbs) > 30 and len(flags) > 60
+assert len(verbs) > 30 and len(flags) > 60 and ("@", "--json", "") in flags
 
 
 def newest(pattern):
