@@ -2,9 +2,9 @@
 /*
  * See lib/window/pages.h. Free runs hang on shelves by kind and length; a bitmap says which lengths
  * are there, so finding one takes a few instructions. A dirty run is also on a list by age, from
- * which the oldest are returned to the kernel. A run that is given joins its free neighbours,
- * which it finds by the table of units. If nothing fits, short runs that were kept apart are
- * joined, and at last the window grows.
+ * which the oldest are returned to the kernel (pages_return.c). A run that is given joins its free
+ * neighbours, which it finds by the table of units. If nothing fits, short runs that were kept
+ * apart are joined, and at last the window grows.
  */
 #include "lib/window/pages.h"
 
@@ -14,15 +14,10 @@
 #include "base/os.h"
 #include "lib/window/harden.h"
 #include "lib/window/hold.h"
-#include "lib/window/huge.h"
 
 enum {
     EXACT = 64,    /* runs up to this many units have a list for each length, */
     LOOK_MAX = 16, /* longer ones four lists a doubling; at most this many runs are looked at */
-    LOOK_MS_MAX = 1000,
-    IN_VAIN_MAX = 1000,     /* runs tried at a time that the kernel took nothing of, */
-    IN_VAIN_REST_MS = 1000, /* and how long none is tried after that: pages may be locked */
-    TABLES_FROM = 1 << 20,  /* runs of this many bytes or more return their live bytes, too */
     DIRTY_MAX = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
     DIRTY_SHARE = 1,                     /* one more for this many units in use */
     ALONE_UNITS = 256,                   /* runs up to this many units may stay alone, */
@@ -34,16 +29,56 @@ unsigned pages_nodes = 1;
 __thread uint8_t pages_number;
 __thread uint8_t pages_side;
 uint32_t pages_threads;
-static uint32_t returning; /* runs that are SPAN_BUSY */
-static __thread bool returning_here;
 
-void pages_returning_stop(bool everywhere)
+static unsigned bucket_of(uint32_t units);
+static unsigned shelf_of(const struct span *span);
+static void age_link(struct pages *pages, struct span *span);
+static void age_unlink(struct pages *pages, struct span *span);
+
+void pages_link_locked(struct pages *pages, struct span *span)
 {
-    if (everywhere)
-        store_relaxed(&returning, 0);
-    else if (returning_here)
-        __atomic_fetch_sub(&returning, 1, __ATOMIC_RELAXED);
-    returning_here = false;
+    unsigned shelf = shelf_of(span), bucket = bucket_of(span->units);
+    uint32_t id = span_id(span), head = pages->heads[shelf][bucket];
+    span->prev = 0;
+    span->next = head;
+    if (head != 0)
+        span_at(head)->prev = id;
+    pages->heads[shelf][bucket] = id;
+    pages->filled[shelf][bucket / 64] |= UINT64_C(1) << (bucket % 64);
+    span_set_units(span, false);
+    if (shelf != SHELF_CLEAN) {
+        age_link(pages, span);
+        pages->alone += span->alone;
+        add_relaxed(&pages->dirty_units, span->units);
+    } else {
+        add_relaxed(&pages->clean_units, span->units);
+    }
+}
+
+void pages_unlink_locked(struct pages *pages, struct span *span)
+{
+    unsigned shelf = shelf_of(span), bucket = bucket_of(span->units);
+    if (span->prev != 0)
+        span_at(span->prev)->next = span->next;
+    else
+        pages->heads[shelf][bucket] = span->next;
+    if (span->next != 0)
+        span_at(span->next)->prev = span->prev;
+    if (pages->heads[shelf][bucket] == 0)
+        pages->filled[shelf][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
+    if (shelf != SHELF_CLEAN) {
+        age_unlink(pages, span);
+        pages->alone -= span->alone;
+        span->alone = false;
+        add_relaxed(&pages->dirty_units, -(size_t)span->units);
+    } else {
+        add_relaxed(&pages->clean_units, -(size_t)span->units);
+    }
+}
+
+static unsigned shelf_of(const struct span *span)
+{
+    return span->state == SPAN_CLEAN ? SHELF_CLEAN : SHELF_DIRTY + (unsigned)span->side;
 }
 
 static unsigned bucket_of(uint32_t units)
@@ -52,11 +87,6 @@ static unsigned bucket_of(uint32_t units)
         return units - 1;
     unsigned top = 31u - (unsigned)__builtin_clz(units);
     return EXACT + (top - 6) * 4 + ((units >> (top - 2)) & 3);
-}
-
-static unsigned shelf_of(const struct span *span)
-{
-    return span->state == SPAN_CLEAN ? SHELF_CLEAN : SHELF_DIRTY + (unsigned)span->side;
 }
 
 /* A new run is the newest, but one that was joined with a long idle one may be the oldest. */
@@ -86,48 +116,6 @@ static void age_unlink(struct pages *pages, struct span *span)
         span_at(span->newer)->older = span->older;
     else
         pages->newest = span->older;
-}
-
-/* Puts a free run, its state set, into its lists. */
-void pages_link_locked(struct pages *pages, struct span *span)
-{
-    unsigned shelf = shelf_of(span), bucket = bucket_of(span->units);
-    uint32_t id = span_id(span), head = pages->heads[shelf][bucket];
-    span->prev = 0;
-    span->next = head;
-    if (head != 0)
-        span_at(head)->prev = id;
-    pages->heads[shelf][bucket] = id;
-    pages->filled[shelf][bucket / 64] |= UINT64_C(1) << (bucket % 64);
-    span_set_units(span, false);
-    if (shelf != SHELF_CLEAN) {
-        age_link(pages, span);
-        pages->alone += span->alone;
-        add_relaxed(&pages->dirty_units, span->units);
-    } else {
-        add_relaxed(&pages->clean_units, span->units);
-    }
-}
-
-static void unlink_locked(struct pages *pages, struct span *span)
-{
-    unsigned shelf = shelf_of(span), bucket = bucket_of(span->units);
-    if (span->prev != 0)
-        span_at(span->prev)->next = span->next;
-    else
-        pages->heads[shelf][bucket] = span->next;
-    if (span->next != 0)
-        span_at(span->next)->prev = span->prev;
-    if (pages->heads[shelf][bucket] == 0)
-        pages->filled[shelf][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
-    if (shelf != SHELF_CLEAN) {
-        age_unlink(pages, span);
-        pages->alone -= span->alone;
-        span->alone = false;
-        add_relaxed(&pages->dirty_units, -(size_t)span->units);
-    } else {
-        add_relaxed(&pages->clean_units, -(size_t)span->units);
-    }
 }
 
 static struct span *span_take_locked(struct pages *pages)
@@ -211,7 +199,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
 {
     struct span *low, *high;
     while ((high = free_at(pages, span->first + span->units, span->state)) != NULL) {
-        unlink_locked(pages, high);
+        pages_unlink_locked(pages, high);
         uint32_t more = high->units;
         span->zero &= high->zero;
         span->full &= high->full;
@@ -220,7 +208,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         span->units += more;
     }
     while ((low = free_at(pages, span->first - 1, span->state)) != NULL) {
-        unlink_locked(pages, low);
+        pages_unlink_locked(pages, low);
         uint32_t more = span->units;
         low->zero &= span->zero;
         low->full &= span->full;
@@ -232,7 +220,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
     return span;
 }
 
-static void release_locked(struct pages *pages, struct span *span, enum span_state state)
+void pages_release_locked(struct pages *pages, struct span *span, enum span_state state)
 {
     store_relaxed(&span->state, (uint8_t)state);
     pages_link_locked(pages, join_locked(pages, span));
@@ -248,7 +236,7 @@ static bool join_all_locked(struct pages *pages)
         struct span *span = span_at(id);
         id = span->newer;
         if (span->alone) {
-            unlink_locked(pages, span);
+            pages_unlink_locked(pages, span);
             pages_link_locked(pages, join_locked(pages, span));
         }
         if (id == 0 || span_at(id)->state != SPAN_DIRTY)
@@ -272,7 +260,7 @@ static void cut_locked(struct pages *pages, struct span *span, uint32_t units,
     rest->side = span->side;
     span->units = units;
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    release_locked(pages, rest, state);
+    pages_release_locked(pages, rest, state);
 }
 
 static struct span *claim_locked(struct pages *pages, uint32_t units)
@@ -359,7 +347,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     if (span == NULL)
         return NULL;
     enum span_state state = span->state;
-    unlink_locked(pages, span);
+    pages_unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_NONE); /* or what is cut off would join it again */
     uint32_t skip = skip_of(span, align);
     struct span *front = skip == 0 ? NULL : span_take_locked(pages);
@@ -378,7 +366,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
         span->first += skip;
         span->units -= skip;
         __atomic_thread_fence(__ATOMIC_RELEASE);
-        release_locked(pages, front, state);
+        pages_release_locked(pages, front, state);
     }
     if (span->units > units)
         cut_locked(pages, span, units, state);
@@ -443,7 +431,7 @@ void pages_give(struct span *span)
         store_relaxed(&span->state, SPAN_DIRTY);
         pages_link_locked(pages, span);
     } else {
-        release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
+        pages_release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
     }
     bool many = pages->dirty_units > DIRTY_MAX + pages->used_units / DIRTY_SHARE &&
                 config.return_delay_ms != config_never;
@@ -463,7 +451,7 @@ bool pages_extend(struct span *span, uint32_t units)
         next = free_at(pages, span->first + span->units, SPAN_CLEAN);
     if (next != NULL && span->units + next->units >= units) {
         enum span_state state = next->state;
-        unlink_locked(pages, next);
+        pages_unlink_locked(pages, next);
         store_relaxed(&next->state, SPAN_NONE);
         uint32_t more = units - span->units;
         if (next->units > more)
@@ -494,100 +482,6 @@ void pages_shorten(struct span *span, uint32_t units, bool rest_zero)
     span_set_units(span, false);
     add_relaxed(&pages->used_units, -(size_t)(before - span->units));
     lock_give(&pages->lock);
-}
-
-/* Returns the whole kernel pages in [start, end); how many bytes. */
-static size_t return_pages(uintptr_t start, uintptr_t end)
-{
-    uintptr_t page = os_page_size(), from = (start + page - 1) & ~(page - 1),
-              to = end & ~(page - 1);
-    return from < to && os_return((void *)from, to - from) ? to - from : 0;
-}
-
-/* Returns one run with the lock open, since the kernel may take its time. A long one has pages of
- * the tables of its own; they are all zero, and will read as zero again. */
-static size_t return_one(struct pages *pages, struct span *span, uint64_t now_ms, bool *refused)
-{
-    size_t bytes = (size_t)span->units << UNIT_SHIFT;
-    uintptr_t start = (uintptr_t)span_start(span);
-    __atomic_fetch_add(&returning, 1, __ATOMIC_RELAXED);
-    returning_here = true;
-    unlink_locked(pages, span);
-    store_relaxed(&span->state, SPAN_BUSY);
-    lock_give(&pages->lock);
-    huge_leave((void *)start, bytes);
-    size_t returned = return_pages(start, start + bytes);
-    static const uint8_t of_each_table[] = {1, 64 / GRANULE, 256 / GRANULE}; /* a mark */
-    for (unsigned i = 0; bytes >= TABLES_FROM && i < COUNT_OF(of_each_table); i++) {
-        uintptr_t table = window.live[of_each_table[i]];
-        return_pages((uintptr_t)live_in(table, (void *)start),
-                     (uintptr_t)live_in(table, (void *)(start + bytes)));
-    }
-    lock_take(&pages->lock);
-    span->zero = returned == bytes && !harden_on; /* it can be touched */
-    span->full = false;
-    add_relaxed(&pages->returned_units, returned >> UNIT_SHIFT);
-    add_relaxed(&pages->returns, returned != 0);
-    *refused = returned == 0 && bytes >= 2 * os_page_size();
-    if (returned == 0) { /* locked, or less than a page: later, with its neighbours */
-        span->since_ms = now_ms + 1;
-        release_locked(pages, span, SPAN_DIRTY);
-    } else {
-        release_locked(pages, span, SPAN_CLEAN);
-    }
-    returning_here = false;
-    __atomic_fetch_sub(&returning, 1, __ATOMIC_RELAXED);
-    return returned;
-}
-
-size_t pages_return(unsigned pool, uint64_t since_ms)
-{
-    return pages_return_most(pool, since_ms, SIZE_MAX);
-}
-
-size_t pages_return_most(unsigned pool, uint64_t since_ms, size_t most)
-{
-    struct pages *pages = &pages_of[pool];
-    size_t bytes = 0, in_vain = 0;
-    bool refused = false;
-    uint64_t now_ms = os_now_ms(); /* what others free from now on is not waited for */
-    bool all = since_ms == UINT64_MAX;
-    if (load_relaxed(&pages->oldest) == 0 || (!all && now_ms < load_relaxed(&pages->rest_until_ms)))
-        return 0;
-    since_ms = since_ms < now_ms ? since_ms : now_ms;
-    lock_take(&pages->lock);
-    while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
-           in_vain < IN_VAIN_MAX && bytes < most) {
-        bytes += return_one(pages, span_at(pages->oldest), now_ms, &refused);
-        in_vain += refused;
-    }
-    if (in_vain > 0)
-        store_relaxed(&pages->rest_until_ms, now_ms + IN_VAIN_REST_MS);
-    lock_give(&pages->lock);
-    return bytes;
-}
-
-uint64_t pages_look_ms(void)
-{
-    uint64_t half = config.return_delay_ms / 2;
-    return half < LOOK_MS_MAX ? half : LOOK_MS_MAX;
-}
-
-void pages_tick(uint64_t now_ms)
-{
-    static uint64_t looked_ms;
-    uint64_t before = load_relaxed(&looked_ms), delay = config.return_delay_ms;
-    if (now_ms - before < pages_look_ms() || delay == config_never || now_ms < delay ||
-        !__atomic_compare_exchange_n(&looked_ms, &before, now_ms, false, __ATOMIC_RELAXED,
-                                     __ATOMIC_RELAXED))
-        return;
-    for (unsigned pool = 0; pool < POOL_MAX; pool++)
-        pages_return(pool, now_ms - delay);
-}
-
-bool pages_unsettled(void)
-{
-    return load_relaxed(&returning) != 0;
 }
 
 void pages_lose(struct span *span)

@@ -88,7 +88,10 @@ void pages_lose(struct span *span);
 /* Runs are no longer on their way to the kernel, those of this thread or all. */
 void pages_returning_stop(bool everywhere);
 
-/* Between pages.c and pages_recover.c: puts a free run into the list of its length and state. */
+/* Between pages.c, pages_return.c and pages_recover.c: puts a free run into the list of its length
+ * and state; takes it out; makes one that is in no list free, joined with its neighbours. */
 void pages_link_locked(struct pages *pages, struct span *span);
+void pages_unlink_locked(struct pages *pages, struct span *span);
+void pages_release_locked(struct pages *pages, struct span *span, enum span_state state);
 
 #endif
