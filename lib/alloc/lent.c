@@ -1,99 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/lent.h. One hash table finds extents: by their first byte, by the byte behind their
- * last one, and by each page in which a live block may begin. */
+/*
+ * See lib/alloc/lent.h. Extents are found by the table of lent_table.c; free ones also hang on
+ * lists by their length, slabs with free blocks on one list a class. Functions that end in _locked
+ * are called between `begin` and the end of the lock.
+ */
 #include "lib/alloc/lent.h"
 
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/os.h"
+#include "lib/alloc/lent_table.h"
 
-enum {
-    KEY_PAGE = 0, /* a block may begin in this page */
-    KEY_START,    /* an extent starts here, */
-    KEY_END,      /* or ends */
-    KEY_GONE,     /* an entry that was removed */
-    ENTRIES_FIRST = 1024,
-    BATCH = 128, /* extents that are made at once */
-};
-
-struct entry {
-    uintptr_t key; /* 0: never used */
-    struct extent *extent;
-};
+enum { BATCH = 128 }; /* extents that are made at once */
 
 struct lock lent_lock = {.rank = LOCK_OUTSIDE};
 
-static struct entry *entries;
-static size_t room, used, live; /* entries; those that are not 0; those that are not gone */
-static struct extent *spare;    /* by `next` */
+static struct extent *spare; /* by `next` */
 static uintptr_t lowest = UINTPTR_MAX, highest;
 static bool given_up;
 
 void lent_give_up(void)
 {
     store_relaxed(&given_up, true);
-}
-
-static struct entry *entry_find(struct entry *table, size_t size, uintptr_t key)
-{
-    size_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
-    for (;; at++) { /* ends: at most half of the entries are in use */
-        struct entry *entry = &table[at & (size - 1)];
-        if (entry->key == key || entry->key == 0)
-            return entry;
-    }
-}
-
-/* Room for `more` entries. */
-static bool entries_reserve(size_t more)
-{
-    if (entries != NULL && used + more < room / 2)
-        return true;
-    size_t size = ENTRIES_FIRST;
-    while (size < 4 * (live + more))
-        size *= 2;
-    struct entry *next = os_map(size * sizeof *next);
-    if (next == NULL)
-        return false;
-    for (size_t i = 0; i < room; i++)
-        if (entries[i].key > KEY_GONE)
-            *entry_find(next, size, entries[i].key) = entries[i];
-    struct entry *before = entries;
-    size_t bytes = room * sizeof *before;
-    store_release(&entries, next);
-    store_release(&room, size);
-    used = live;
-    if (before != NULL)
-        os_unmap(before, bytes);
-    return true;
-}
-
-/* There must be room. */
-static void entry_put(uintptr_t address, uintptr_t kind, struct extent *extent)
-{
-    struct entry *entry = entry_find(entries, room, address | kind);
-    used += entry->key == 0;
-    live++;
-    entry->extent = extent;
-    store_release(&entry->key, address | kind);
-}
-
-static void entry_remove(uintptr_t address, uintptr_t kind)
-{
-    struct entry *entry = entry_find(entries, room, address | kind);
-    if (entry->key == 0)
-        return;
-    entry->key = KEY_GONE;
-    live--;
-}
-
-static struct extent *extent_at(uintptr_t address, uintptr_t kind)
-{
-    if (entries == NULL)
-        return NULL;
-    struct entry *entry = entry_find(entries, room, address | kind);
-    return entry->key == 0 ? NULL : entry->extent;
 }
 
 static uintptr_t start_of(const struct extent *extent)
@@ -190,21 +119,22 @@ void lent_keep_books(struct lender *lender, void *start, size_t bytes)
 
 static void ends_put(struct extent *extent)
 {
-    entry_put(start_of(extent), KEY_START, extent);
-    entry_put(end_of(extent), KEY_END, extent);
+    lent_table_put(start_of(extent), KEY_START, extent);
+    lent_table_put(end_of(extent), KEY_END, extent);
 }
 
 static void ends_remove(const struct extent *extent)
 {
-    entry_remove(start_of(extent), KEY_START);
-    entry_remove(end_of(extent), KEY_END);
+    lent_table_remove(start_of(extent), KEY_START);
+    lent_table_remove(end_of(extent), KEY_END);
 }
 
 struct extent *extent_new(struct lender *lender, void *start, size_t bytes)
 {
     if (!begin())
         return NULL;
-    struct extent *extent = entries_reserve(entries_of(bytes)) ? extent_make_locked(lender) : NULL;
+    struct extent *extent =
+        lent_table_reserve(entries_of(bytes)) ? extent_make_locked(lender) : NULL;
     if (extent != NULL) {
         extent->lender = lender;
         extent->start = start;
@@ -282,7 +212,7 @@ struct extent *extent_neighbours(struct lender *lender, struct extent **second)
         return NULL;
     for (unsigned i = 0; i < LENT_SIZES && found == NULL; i++)
         for (found = lender->free[i]; found != NULL; found = found->next) {
-            *second = extent_at(end_of(found), KEY_START);
+            *second = lent_table_find(end_of(found), KEY_START);
             if (*second != NULL && (*second)->lender == lender &&
                 (*second)->state == found->state && (*second)->committed == found->committed)
                 break;
@@ -299,7 +229,7 @@ struct extent *extent_after(struct extent *extent)
 {
     if (!begin())
         return NULL;
-    struct extent *next = extent_at(end_of(extent), KEY_START);
+    struct extent *next = lent_table_find(end_of(extent), KEY_START);
     if (next != NULL && (next->lender != extent->lender || next->state < EXTENT_DIRTY))
         next = NULL;
     if (next != NULL)
@@ -312,7 +242,7 @@ struct extent *extent_cut(struct extent *extent, size_t bytes)
 {
     if (!begin())
         return NULL;
-    struct extent *rest = entries_reserve(4) ? extent_make_locked(extent->lender) : NULL;
+    struct extent *rest = lent_table_reserve(4) ? extent_make_locked(extent->lender) : NULL;
     if (rest != NULL) {
         ends_remove(extent);
         *rest = *extent;
@@ -330,7 +260,7 @@ bool extent_join(struct extent *extent, struct extent *behind)
 {
     if (!begin())
         return false;
-    bool ok = entries_reserve(2);
+    bool ok = lent_table_reserve(2);
     if (ok) {
         ends_remove(extent);
         ends_remove(behind);
@@ -387,10 +317,10 @@ void *extent_begin_large(struct extent *extent)
 {
     if (!begin())
         return NULL;
-    bool ok = entries_reserve(1);
+    bool ok = lent_table_reserve(1);
     if (ok) {
         begin_large_locked(extent);
-        entry_put(start_of(extent), KEY_PAGE, extent);
+        lent_table_put(start_of(extent), KEY_PAGE, extent);
         add_relaxed(&extent->lender->allocs[0], 1);
     }
     lock_give(&lent_lock);
@@ -409,7 +339,7 @@ struct extent *extent_of_large(const void *p)
 {
     if (!begin())
         return NULL;
-    struct extent *extent = extent_at((uintptr_t)p, KEY_PAGE);
+    struct extent *extent = lent_table_find((uintptr_t)p, KEY_PAGE);
     if ((uintptr_t)p % os_page_size() != 0 || (extent != NULL && extent->state != EXTENT_LARGE))
         extent = NULL;
     if (extent != NULL)
@@ -429,7 +359,7 @@ void extent_begin_slab(struct extent *extent, unsigned class)
     size_t page = os_page_size();
     if (!begin())
         return;
-    if (!entries_reserve(extent->bytes / page)) {
+    if (!lent_table_reserve(extent->bytes / page)) {
         free_locked(extent, EXTENT_DIRTY);
         lock_give(&lent_lock);
         return;
@@ -448,7 +378,7 @@ void extent_begin_slab(struct extent *extent, unsigned class)
     add_relaxed(&lender->active_bytes, extent->bytes);
     add_relaxed(&lender->slab_count[class], 1);
     for (uintptr_t at = start_of(extent); at < end_of(extent); at += page)
-        entry_put(at, KEY_PAGE, extent);
+        lent_table_put(at, KEY_PAGE, extent);
     lock_give(&lent_lock);
 }
 
@@ -460,7 +390,7 @@ static void end_slab_locked(struct extent *extent, struct extent **list)
     add_relaxed(&lender->active_bytes, -extent->bytes);
     add_relaxed(&lender->slab_count[extent->class], -1);
     for (uintptr_t at = start_of(extent); at < end_of(extent); at += os_page_size())
-        entry_remove(at, KEY_PAGE);
+        lent_table_remove(at, KEY_PAGE);
     free_locked(extent, EXTENT_DIRTY);
 }
 
@@ -492,7 +422,7 @@ void *lent_take(struct lender *lender, unsigned class)
 static struct extent *find_locked(const void *p, unsigned *number)
 {
     uintptr_t page = os_page_size();
-    struct extent *extent = extent_at((uintptr_t)p & ~(page - 1), KEY_PAGE);
+    struct extent *extent = lent_table_find((uintptr_t)p & ~(page - 1), KEY_PAGE);
     if (extent == NULL)
         return NULL;
     size_t offset = (size_t)((const char *)p - extent->start);
@@ -548,7 +478,7 @@ bool lent_give(void *p, struct lender **freed)
         unsigned class = large ? 0 : extent->class;
         add_relaxed(&lender->frees[class], 1);
         if (large) {
-            entry_remove(start_of(extent), KEY_PAGE);
+            lent_table_remove(start_of(extent), KEY_PAGE);
             end_large_locked(extent);
             free_locked(extent, EXTENT_DIRTY);
             *freed = lender;
@@ -579,7 +509,7 @@ struct lent_sums lent_reset(struct lender *lender)
     for (struct extent *extent = lender->used, *next; extent != NULL; extent = next) {
         next = extent->next;
         if (extent->state == EXTENT_LARGE) {
-            entry_remove(start_of(extent), KEY_PAGE);
+            lent_table_remove(start_of(extent), KEY_PAGE);
             end_large_locked(extent);
             free_locked(extent, EXTENT_DIRTY);
         } else {
