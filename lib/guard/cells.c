@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/guard/cells.h. The lock protects the lists and the end of the table; the calls of the
- * kernel are made without it, on a cell that is CELL_BUSY and so no other thread's.
+ * kernel are made without it, on a cell that is CELL_BUSY and so no other thread's. Questions about
+ * cells are answered by cells_find.c.
  */
 #include "lib/guard/cells.h"
 
@@ -13,12 +14,12 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/guard/margin.h"
+#include "lib/guard/region.h"
 
 enum {
     LONG = 17,        /* free cells are in lists by pages of their run; from here on in one */
     LOOK_MAX = 64,    /* cells of that one that are looked at */
     PIECE = 16 << 20, /* of the region, made accessible at once */
-    PIECE_CELLS = 1 << 20,
     PIECE_YIELDED = 64 << 10, /* the least that is worth a mapping */
 };
 
@@ -27,14 +28,9 @@ struct list {
 };
 
 struct lock cells_lock = {.rank = LOCK_GUARD};
+struct region region = {.count = 1, .pages_used = 1};
 
 static struct cells_limits limits;
-static uintptr_t region;
-static size_t region_size, page_size;
-static struct cell *cells; /* by number; 0 is none */
-static size_t cells_max;
-static uint32_t count = 1; /* numbers handed out */
-static uint32_t pages_used = 1;
 static size_t pages_open, cells_open_bytes; /* how far region and table are accessible */
 static struct list lists[LONG + 1], quarantine;
 static bool markers;                   /* new cells take them (`marked`) */
@@ -42,7 +38,6 @@ static uint64_t live_max = UINT64_MAX; /* blocks; where each takes mappings */
 static uint64_t live_blocks, live_bytes, freed_bytes, refused;
 static bool used_up; /* there was no cell for the last block that needed one, or no memory */
 
-static size_t table_bytes(void);
 static bool probe_markers(void);
 static struct cell *cell_find(uint32_t run);
 static struct cell *cell_find_longer(uint32_t run);
@@ -61,27 +56,22 @@ static void put_back(struct cell *cell);
 bool cells_init(const struct cells_limits *wanted)
 {
     limits = *wanted;
-    page_size = os_page_size();
+    region.page_size = os_page_size();
     uint64_t addresses = os_limit(RLIMIT_AS);
-    region_size = limits.region_bytes;
-    while (region_size > addresses / 4)
-        region_size /= 2;
+    region.size = limits.region_bytes;
+    while (region.size > addresses / 4)
+        region.size /= 2;
     do {
-        region = (uintptr_t)os_reserve(region_size);
-    } while (region == 0 && (region_size /= 4) >= PIECE);
-    if (region == 0)
+        region.start = (uintptr_t)os_reserve(region.size);
+    } while (region.start == 0 && (region.size /= 4) >= PIECE);
+    if (region.start == 0)
         return false;
-    cells_max = region_size / page_size / 2;
-    cells = os_reserve(table_bytes());
-    markers = cells != NULL && probe_markers();
+    region.cells_max = region.size / region.page_size / 2;
+    region.cells = os_reserve(region_table_bytes());
+    markers = region.cells != NULL && probe_markers();
     if (!markers)
         live_max = os_mappings_max() / 4;
-    return cells != NULL;
-}
-
-static size_t table_bytes(void)
-{
-    return (cells_max * sizeof *cells + PIECE_CELLS) & ~(size_t)(PIECE_CELLS - 1);
+    return region.cells != NULL;
 }
 
 bool cells_yield(size_t size)
@@ -106,23 +96,26 @@ static bool addresses_yield(void)
     static const char said[] =
         "memoir: guard: the program lowered its limit of addresses (RLIMIT_AS), so fewer are kept "
         "for guarded blocks; set the limit before the program starts (ulimit -v)\n";
-    uint64_t addresses = region == 0 || confined(CONFINE_GROW) ? UINT64_MAX : os_limit(RLIMIT_AS);
-    if (addresses / 4 >= region_size)
+    uint64_t addresses =
+        region.start == 0 || confined(CONFINE_GROW) ? UINT64_MAX : os_limit(RLIMIT_AS);
+    if (addresses / 4 >= region.size)
         return false;
     lock_take(&cells_lock);
-    size_t used = (size_t)pages_used * page_size, before = region_size, table = table_bytes();
+    size_t used = (size_t)region.pages_used * region.page_size, before = region.size,
+           table = region_table_bytes();
     used = used > pages_open ? used : pages_open;
     used = used > addresses / 4 ? used : addresses / 4;
     size_t kept = (used + PIECE - 1) & ~(size_t)(PIECE - 1);
     bool yields = kept < before;
     if (yields) {
-        store_release(&region_size, kept);
-        cells_max = kept / page_size / 2;
+        store_release(&region.size, kept);
+        region.cells_max = kept / region.page_size / 2;
         if (limits.quarantine_bytes > kept / 2)
             limits.quarantine_bytes = kept / 2;
-        size_t left = table_bytes() > cells_open_bytes ? table_bytes() : cells_open_bytes;
-        os_unmap((char *)region + kept, before - kept);
-        os_unmap((char *)cells + left, table - left);
+        size_t left =
+            region_table_bytes() > cells_open_bytes ? region_table_bytes() : cells_open_bytes;
+        os_unmap((char *)region.start + kept, before - kept);
+        os_unmap((char *)region.cells + left, table - left);
     }
     lock_give(&cells_lock);
     if (yields)
@@ -133,22 +126,13 @@ static bool addresses_yield(void)
 /* Whether the kernel has guards that take no mapping; asked on the first page, which is one. */
 static bool probe_markers(void)
 {
-    return os_access((void *)region, page_size, true) && os_guard((void *)region, page_size, true);
+    return os_access((void *)region.start, region.page_size, true) &&
+           os_guard((void *)region.start, region.page_size, true);
 }
 
 static size_t whole_pages(size_t bytes)
 {
-    return (bytes + page_size - 1) / page_size;
-}
-
-struct cell *cells_at(uint32_t number)
-{
-    return number == 0 ? NULL : &cells[number];
-}
-
-static uintptr_t page_at(uint32_t page)
-{
-    return region + (uintptr_t)page * page_size;
+    return (bytes + region.page_size - 1) / region.page_size;
 }
 
 static struct list *list_of(uint32_t run)
@@ -158,17 +142,18 @@ static struct list *list_of(uint32_t run)
 
 struct cell *cells_take(size_t size, size_t align)
 {
-    size_t pages = whole_pages(size), extra = align > page_size ? align / page_size : 0;
-    if (pages == 0 && align > page_size)
+    size_t pages = whole_pages(size),
+           extra = align > region.page_size ? align / region.page_size : 0;
+    if (pages == 0 && align > region.page_size)
         pages = 1;
     if (size > limits.region_bytes) /* no memory has room for that */
         return NULL;
-    if (cells == NULL || size > region_size || align > region_size ||
-        load_relaxed(&live_bytes) + pages * page_size > limits.live_bytes) {
+    if (region.cells == NULL || size > region.size || align > region.size ||
+        load_relaxed(&live_bytes) + pages * region.page_size > limits.live_bytes) {
         refuse("they take more than the option guard.memory, or all addresses");
         return NULL;
     }
-    if (arena_limited(pages * page_size)) {
+    if (arena_limited(pages * region.page_size)) {
         refuse("they take more than the option limit");
         return NULL;
     }
@@ -196,7 +181,7 @@ struct cell *cells_take(size_t size, size_t align)
         refuse("the system gives no more memory or mappings for them");
         return NULL;
     }
-    uint8_t *first = (uint8_t *)page_at(cell->data), *end = first + pages * page_size;
+    uint8_t *first = (uint8_t *)region_page(cell->data), *end = first + pages * region.page_size;
     uint8_t *block = (uint8_t *)cell->start;
     if (pages > 0) {
         margin_fill(first, block);
@@ -211,11 +196,11 @@ struct cell *cells_take(size_t size, size_t align)
 /* Where the block begins. One without a byte has an address in the guard page behind the run. */
 static void place(struct cell *cell, size_t size, size_t align)
 {
-    uintptr_t end = page_at(cell->page + cell->run);
+    uintptr_t end = region_page(cell->page + cell->run);
     cell->size = size;
-    if (align > page_size) {
-        cell->start = (page_at(cell->page) + align - 1) & ~(align - 1);
-        cell->data = (uint32_t)((cell->start - region) / page_size);
+    if (align > region.page_size) {
+        cell->start = (region_page(cell->page) + align - 1) & ~(align - 1);
+        cell->data = (uint32_t)((cell->start - region.start) / region.page_size);
         return;
     }
     cell->data = cell->page + cell->run - cell->pages;
@@ -228,14 +213,14 @@ static void place(struct cell *cell, size_t size, size_t align)
     while (natural > size)
         natural /= 2;
     align = align < natural ? natural : align;
-    cell->start = limits.front ? page_at(cell->data) : (end - size) & ~(align - 1);
+    cell->start = limits.front ? region_page(cell->data) : (end - size) & ~(align - 1);
 }
 
 void cells_begin(struct cell *cell)
 {
     __atomic_fetch_add(&live_blocks, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&live_bytes, cell->pages * page_size, __ATOMIC_RELAXED);
-    arena_beside((ptrdiff_t)(cell->pages * page_size));
+    __atomic_fetch_add(&live_bytes, cell->pages * region.page_size, __ATOMIC_RELAXED);
+    arena_beside((ptrdiff_t)(cell->pages * region.page_size));
     store_release(&cell->state, CELL_LIVE);
 }
 
@@ -251,11 +236,11 @@ void cells_give(struct cell *cell)
     if (cell->pages > 0)
         pages_access(cell, false);
     __atomic_fetch_sub(&live_blocks, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&live_bytes, cell->pages * page_size, __ATOMIC_RELAXED);
-    arena_beside(-(ptrdiff_t)(cell->pages * page_size));
+    __atomic_fetch_sub(&live_bytes, cell->pages * region.page_size, __ATOMIC_RELAXED);
+    arena_beside(-(ptrdiff_t)(cell->pages * region.page_size));
     lock_take(&cells_lock);
     list_add(&quarantine, cell);
-    freed_bytes += (size_t)cell->run * page_size + page_size;
+    freed_bytes += (size_t)cell->run * region.page_size + region.page_size;
     store_release(&cell->state, CELL_FREED);
     quarantine_trim(limits.quarantine_bytes);
     lock_give(&cells_lock);
@@ -267,7 +252,7 @@ static void quarantine_trim(uint64_t bytes)
 {
     while (freed_bytes > bytes && quarantine.first != 0) {
         struct cell *cell = list_take(&quarantine, NULL);
-        freed_bytes -= (size_t)cell->run * page_size + page_size;
+        freed_bytes -= (size_t)cell->run * region.page_size + region.page_size;
         store_release(&cell->state, CELL_FREE);
         list_add(list_of(cell->run), cell);
     }
@@ -280,16 +265,18 @@ static bool pages_yield(void)
     bool yields = false;
     if (!markers || confined(CONFINE_GROW) || os_limit(RLIMIT_DATA) == UINT64_MAX)
         return false;
-    for (uint32_t i = 1, end; i < count; i = end + 1) {
-        for (end = i; end < count && cells[end].state == CELL_FREE && !cells[end].sealed;)
+    for (uint32_t i = 1, end; i < region.count; i = end + 1) {
+        for (end = i; end < region.count && region.cells[end].state == CELL_FREE &&
+                      !region.cells[end].sealed;)
             end++;
-        uint32_t from = cells[i].page, to = end < count ? cells[end].page : pages_used;
-        if (end == i || (to - from) * page_size < PIECE_YIELDED ||
-            !os_access((void *)page_at(from), (to - from) * page_size, false))
+        uint32_t from = region.cells[i].page,
+                 to = end < region.count ? region.cells[end].page : region.pages_used;
+        if (end == i || (to - from) * region.page_size < PIECE_YIELDED ||
+            !os_access((void *)region_page(from), (to - from) * region.page_size, false))
             continue;
         yields = true;
         for (; i < end; i++)
-            cells[i].sealed = true;
+            region.cells[i].sealed = true;
     }
     return yields;
 }
@@ -297,12 +284,13 @@ static bool pages_yield(void)
 /* The pages of the cell's block, and what is in them. Opened ones read as zero. */
 static bool pages_access(struct cell *cell, bool open)
 {
-    void *at = (void *)page_at(cell->data);
-    size_t size = cell->pages * page_size;
+    void *at = (void *)region_page(cell->data);
+    size_t size = cell->pages * region.page_size;
     if (open && !cell->marked)
         return os_access(at, size, true);
     if (open) { /* a sealed run as a whole: the next block may have more of its pages */
-        if (cell->sealed && !os_access((void *)page_at(cell->page), cell->run * page_size, true))
+        if (cell->sealed &&
+            !os_access((void *)region_page(cell->page), cell->run * region.page_size, true))
             return false;
         cell->sealed = false;
         return os_guard(at, size, false);
@@ -328,12 +316,12 @@ static void put_back(struct cell *cell)
 
 static void list_add(struct list *list, struct cell *cell)
 {
-    uint32_t number = (uint32_t)(cell - cells);
+    uint32_t number = (uint32_t)(cell - region.cells);
     cell->next = 0;
     if (list->last == 0)
         list->first = number;
     else
-        cells[list->last].next = number;
+        region.cells[list->last].next = number;
     list->last = number;
 }
 
@@ -346,7 +334,7 @@ static struct cell *list_take(struct list *list, struct cell *before)
         return NULL;
     store_relaxed(&cell->state, CELL_BUSY);
     if (cell->next == 0)
-        list->last = before == NULL ? 0 : (uint32_t)(before - cells);
+        list->last = before == NULL ? 0 : (uint32_t)(before - region.cells);
     *link = cell->next;
     return cell;
 }
@@ -382,10 +370,10 @@ static bool table_reach(size_t bytes)
 {
     if (bytes <= cells_open_bytes)
         return true;
-    if (bytes > cells_max * sizeof *cells ||
-        !os_access((char *)cells + cells_open_bytes, PIECE_CELLS, true))
+    if (bytes > region.cells_max * sizeof *region.cells ||
+        !os_access((char *)region.cells + cells_open_bytes, REGION_TABLE_PIECE, true))
         return false;
-    cells_open_bytes += PIECE_CELLS;
+    cells_open_bytes += REGION_TABLE_PIECE;
     return bytes <= cells_open_bytes;
 }
 
@@ -393,14 +381,14 @@ static bool table_reach(size_t bytes)
  * markers, as the first page then shows: what follows is closed by mappings. */
 static bool region_reach(uint32_t run)
 {
-    size_t bytes = ((size_t)pages_used + run + 1) * page_size, size = PIECE;
+    size_t bytes = ((size_t)region.pages_used + run + 1) * region.page_size, size = PIECE;
     if (!markers || bytes <= pages_open)
-        return bytes <= region_size;
+        return bytes <= region.size;
     while (pages_open + size < bytes)
         size += PIECE;
-    if (pages_open + size > region_size)
-        size = region_size - pages_open;
-    char *at = (char *)region + pages_open;
+    if (pages_open + size > region.size)
+        size = region.size - pages_open;
+    char *at = (char *)region.start + pages_open;
     if (pages_open + size < bytes || !os_access(at, size, true))
         return false;
     if (!os_guard(at, size, true)) {
@@ -408,7 +396,8 @@ static bool region_reach(uint32_t run)
         markers = probe_markers();
         if (markers)
             return false;
-        pages_used = pages_open == 0 ? pages_used : (uint32_t)(pages_open / page_size);
+        region.pages_used =
+            pages_open == 0 ? region.pages_used : (uint32_t)(pages_open / region.page_size);
         live_max = os_mappings_max() / 4;
         return region_reach(run);
     }
@@ -418,137 +407,23 @@ static bool region_reach(uint32_t run)
 
 static struct cell *cell_make(uint32_t run)
 {
-    if ((size_t)pages_used + run + 1 > region_size / page_size ||
-        !table_reach(((size_t)count + 1) * sizeof *cells) || !region_reach(run))
+    if ((size_t)region.pages_used + run + 1 > region.size / region.page_size ||
+        !table_reach(((size_t)region.count + 1) * sizeof *region.cells) || !region_reach(run))
         return NULL;
-    struct cell *cell = &cells[count];
-    cell->page = pages_used;
+    struct cell *cell = &region.cells[region.count];
+    cell->page = region.pages_used;
     cell->marked = markers;
     cell->run = run;
     store_relaxed(&cell->state, CELL_BUSY);
-    pages_used += run + 1;
-    store_release(&count, count + 1);
+    region.pages_used += run + 1;
+    store_release(&region.count, region.count + 1);
     return cell;
-}
-
-/* ---- finding ------------------------------------------------------------------------------ */
-
-bool cells_own(const void *p)
-{
-    return (uintptr_t)p - region < region_size;
-}
-
-struct cell *cells_near(uintptr_t address)
-{
-    uint32_t low = 1, high = load_acquire(&count);
-    if (!cells_own((void *)address) || high == 1)
-        return NULL;
-    uint32_t page = (uint32_t)((address - region) / page_size);
-    while (high - low > 1) { /* cells[low].page <= page, unless low is the first */
-        uint32_t middle = low + (high - low) / 2;
-        if (cells[middle].page <= page)
-            low = middle;
-        else
-            high = middle;
-    }
-    struct cell *cell = &cells[low], *next = low + 1 < load_acquire(&count) ? cell + 1 : NULL;
-    if (cell->state == CELL_NONE)
-        return NULL;
-    if (page < cell->page + cell->run || cell->start == address || next == NULL ||
-        next->state == CELL_NONE || cell->pages == 0)
-        return cell;
-    /* In the guard page behind the run: the one of both that lives, or else the nearer one. */
-    bool here = cell->state == CELL_LIVE, there = next->state == CELL_LIVE;
-    if (here != there)
-        return here ? cell : next;
-    return address - (cell->start + cell->size) > next->start - address ? next : cell;
-}
-
-const struct cell *cells_before(const struct cell *cell)
-{
-    return cell - cells > 1 ? cell - 1 : NULL;
-}
-
-const struct cell *cells_after(const struct cell *cell)
-{
-    return (uint32_t)(cell - cells) + 1 < load_acquire(&count) ? cell + 1 : NULL;
-}
-
-const uint8_t *cells_damage(const struct cell *cell)
-{
-    uint8_t *first = (uint8_t *)page_at(cell->data), *end = first + cell->pages * page_size;
-    uint8_t *block = (uint8_t *)cell->start;
-    if (cell->pages == 0 || cell->opened)
-        return NULL;
-    const uint8_t *behind = margin_damage(block + cell->size, end);
-    return behind != NULL ? behind : margin_damage(first, block);
-}
-
-bool cells_touched(const struct cell *cell, uintptr_t address)
-{
-    return address - page_at(cell->page - 1) < (cell->run + 2) * page_size;
-}
-
-bool cells_open(struct cell *cell, uintptr_t address)
-{
-    void *at = (void *)(address & ~(uintptr_t)(page_size - 1));
-    cell->opened = true;
-    return (cell->marked && os_guard(at, page_size, false) && !cell->sealed) ||
-           os_access(at, page_size, true);
-}
-
-bool cells_open_for_reads(uintptr_t address)
-{
-    void *at = (void *)(address & ~(uintptr_t)(page_size - 1));
-    os_guard(at, page_size, false); /* fails where there is none */
-    return os_protect(at, page_size, false);
-}
-
-void cells_each(void (*each)(void *context, struct cell *cell), void *context)
-{
-    uint32_t all = load_acquire(&count);
-    for (uint32_t i = 1; i < all; i++)
-        if (load_acquire(&cells[i].state) == CELL_LIVE)
-            each(context, &cells[i]);
-}
-
-uint32_t cells_count(void)
-{
-    return load_acquire(&count);
-}
-
-uint64_t cells_made(void)
-{
-    /* Each cell has one guard page, and both counts begin at 1. */
-    return (uint64_t)(load_relaxed(&pages_used) - load_relaxed(&count)) * page_size;
-}
-
-uint32_t cells_inside(uintptr_t address)
-{
-    const struct cell *cell = cells_near(address);
-    if (cell == NULL || cell->state != CELL_LIVE ||
-        address - cell->start >= (cell->size > 0 ? cell->size : 1))
-        return 0;
-    return (uint32_t)(cell - cells);
 }
 
 struct cells_sums cells_sums(void)
 {
     return (struct cells_sums){load_relaxed(&live_blocks), load_relaxed(&live_bytes),
                                load_relaxed(&freed_bytes)};
-}
-
-bool cells_range(uintptr_t *start, uintptr_t *end)
-{
-    *start = region;
-    *end = region + region_size;
-    return region != 0;
-}
-
-void cells_table(uintptr_t *start, uintptr_t *end)
-{
-    *start = (uintptr_t)cells;
-    *end = *start + table_bytes();
 }
 
 /* ---- after fork and after jumps ----------------------------------------------------------- */
@@ -559,13 +434,13 @@ static void rebuild(void)
     memset(lists, 0, sizeof lists);
     quarantine = (struct list){0};
     freed_bytes = 0;
-    for (uint32_t i = 1; i < count; i++) {
-        struct cell *cell = &cells[i];
+    for (uint32_t i = 1; i < region.count; i++) {
+        struct cell *cell = &region.cells[i];
         if (cell->state == CELL_FREE) {
             list_add(list_of(cell->run), cell);
         } else if (cell->state == CELL_FREED) {
             list_add(&quarantine, cell);
-            freed_bytes += (size_t)cell->run * page_size + page_size;
+            freed_bytes += (size_t)cell->run * region.page_size + region.page_size;
         }
     }
 }
