@@ -69,6 +69,9 @@ struct scan_rules {
     unsigned step; /* bytes from one word that may be a pointer to the next; 0: a word */
 };
 
+/* What is being followed (verdicts.c). */
+enum { PHASE_REACH, PHASE_POSSIBLE, PHASE_COUNT, PHASE_LEAD, PHASE_OWN };
+
 enum { SCAN_WORDS = 512 }; /* room for pointers on their way; a power of two */
 
 struct scan {
@@ -115,6 +118,11 @@ void scan_wait_for(struct scan *scan, uintptr_t start, uintptr_t end);
 /* For chains.h: a lost block that a word at `from` points to. Its row counts it; `owner` may be
  * NULL. */
 void scan_own(struct scan *scan, const struct found *block, uintptr_t from, struct scan_row *owner);
+/* For verdicts.c: follows all that a block leads to; or looks at its words, of which the last may
+ * still be on their way, until `scan_drain` has followed those, too. */
+void scan_from(struct scan *scan, const struct found *block);
+void scan_words_of(struct scan *scan, const struct found *block);
+void scan_drain(struct scan *scan);
 /* After the last root: the verdicts, into the result. */
 void scan_finish(struct scan *scan);
 /* Gives the memory of the scan back. */
