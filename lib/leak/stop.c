@@ -19,7 +19,6 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/os_timer.h"
-#include "base/print.h"
 #include "base/words.h"
 #include "lib/watch/watch.h"
 
@@ -234,21 +233,6 @@ static bool round_signal(const struct stop *stop, int folder)
     return count > before;
 }
 
-/* What the kernel tells about a thread, in a file of its folder; the length. */
-static size_t task_read(pid_t tid, const char *file, char *text, size_t size)
-{
-    char path[64];
-    struct print name;
-    print_start(&name, path, sizeof path);
-    print_format(&name, "/proc/self/task/%d/%s", (int)tid, file);
-    int fd = os_open(print_string(&name), O_RDONLY | O_CLOEXEC, 0);
-    ssize_t got = fd < 0 ? 0 : os_read(fd, text, size - 1);
-    if (fd >= 0)
-        os_close(fd);
-    text[got < 0 ? 0 : got] = '\0';
-    return got < 0 ? 0 : (size_t)got;
-}
-
 /* "tid (name) S 1 2 3 4 5 flags ...": a thread that sleeps although the signal was sent blocks it,
  * or the kernel does not let it go. One that runs will answer, unless it is about to end. The name
  * may hold any byte. */
@@ -256,7 +240,7 @@ static enum silence silence_of(pid_t tid)
 {
     enum { FLAGS_FIELD = 6, ENDING = 4 }; /* fields behind the state; PF_EXITING */
     char text[256];
-    size_t got = task_read(tid, "stat", text, sizeof text);
+    size_t got = tasks_tell(tid, "stat", text, sizeof text);
     while (got > 0 && text[got - 1] != ')')
         got--;
     if (got == 0 || text[got] == '\0' || text[got + 1] == 'Z' || text[got + 1] == 'X')
@@ -288,7 +272,7 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
 {
     static const char name[] = "\nState:\t";
     char text[4096];
-    task_read(place->listed, "status", text, sizeof text);
+    tasks_tell(place->listed, "status", text, sizeof text);
     const char *state = strstr(text, name);
     state = state == NULL ? "" : state + sizeof name - 1;
     bool waits = is_in_set(text, "\nSigPnd:\t"), blocked = is_in_set(text, "\nSigBlk:\t");
@@ -409,7 +393,7 @@ static bool silent_note(pid_t tid, struct roots_thread *thread)
     char text[256];
     uintptr_t words[WORDS];
     unsigned count = 0;
-    task_read(tid, "syscall", text, sizeof text);
+    tasks_tell(tid, "syscall", text, sizeof text);
     for (const char *at = text; count < WORDS && (at = strstr(at, " 0x")) != NULL; at += 3)
         words[count++] = text_number(at + 3, 16);
     if (count < 2 || words[count - 2] == 0)

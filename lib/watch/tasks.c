@@ -190,30 +190,38 @@ static void task_seen(struct index *index, uint32_t tid)
         scan_calls.joined(number);
 }
 
-static void task_read(const char *path, char *text, size_t size)
+/* A small file of /proc, its end marked by a zero; the length. */
+static size_t file_read(const char *path, char *text, size_t size)
 {
     int fd = os_open(path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    os_read(fd, text, size);
-    os_close(fd);
+    ssize_t got = fd < 0 ? 0 : os_read(fd, text, size - 1);
+    if (fd >= 0)
+        os_close(fd);
+    text[got < 0 ? 0 : got] = '\0';
+    return got < 0 ? 0 : (size_t)got;
+}
+
+size_t tasks_tell(pid_t tid, const char *file, char *text, size_t size)
+{
+    char path[64];
+    struct print name;
+    print_start(&name, path, sizeof path);
+    print_format(&name, "/proc/self/task/%d/%s", (int)tid, file);
+    return file_read(print_string(&name), text, size);
 }
 
 bool tasks_listed_apart(void)
 {
-    char text[16] = {0};
-    task_read("/proc/self/stat", text, sizeof text - 1);
+    char text[16];
+    file_read("/proc/self/stat", text, sizeof text);
     return text[0] != '\0' && (pid_t)text_number(text, 10) != os_pid();
 }
 
 /* "NSpid:", and its id in each namespace from /proc's to its own, with a tab before each. */
 pid_t tasks_listed(pid_t listed)
 {
-    char path[64], text[4096] = {0};
-    struct print print;
-    print_start(&print, path, sizeof path);
-    print_format(&print, "/proc/self/task/%d/status", (int)listed);
-    task_read(print_string(&print), text, sizeof text - 1);
+    char text[4096];
+    tasks_tell(listed, "status", text, sizeof text);
     pid_t own = 0;
     const char *at = strstr(text, "\nNSpid:");
     for (at = at == NULL ? "" : at + 1; *at != '\0' && *at != '\n'; at++)

@@ -10,6 +10,7 @@
 #define WATCH_TASKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -111,6 +112,10 @@ void tasks_scan_settle(void);
 bool tasks_listed_apart(void);
 /* What the process calls a thread that /proc/self/task lists so; 0: it is gone. Opens a file. */
 pid_t tasks_listed(pid_t listed);
+
+/* What the kernel tells about a thread, in a file of its folder in /proc: the first `size` - 1
+ * bytes and a zero. The length; 0: nothing. Opens a file. */
+size_t tasks_tell(pid_t tid, const char *file, char *text, size_t size);
 
 /* What the kernel calls a thread; `name` stays as it is if it does not say. Opens a file. */
 void tasks_name_of(pid_t tid, char name[TASK_NAME_SIZE]);
