@@ -111,7 +111,7 @@ static bool word_sort(struct request *request, char *word, struct error *error)
     case INPUT_NOTHING:
         break;
     }
-    if (input_looks_like_file(word))
+    if (input_looks_like_file(word) || request->answer->no_patterns)
         return input_missing(word, error);
     if (request->answer->function && words->rest_count == 0)
         words->rest[words->rest_count++] = word;

@@ -44,6 +44,7 @@ struct answer {
     bool moment;                /* without a metric: at the peak, if the program has ended */
     bool function;              /* it is about the function in request->rest[0] */
     bool viewless;              /* it makes no view, or several by itself */
+    bool no_patterns;           /* all operands are profiles */
     bool window;                /* about many moments: --since and --until are a part of the run */
     bool pins;                  /* reads what keeps memory in use, too */
     bool add_up;                /* dumps of one process, too */

@@ -76,7 +76,8 @@ static void command_start(const struct shell *shell, const struct command *comma
 
 bool verb_shell(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.viewless = true, .pins = true, .render = shell_render};
+    static const struct answer answer = {
+        .viewless = true, .no_patterns = true, .pins = true, .render = shell_render};
     return session_ask(arguments, &answer, NULL, error);
 }
 

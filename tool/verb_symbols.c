@@ -28,7 +28,8 @@ static void modules_print(const struct request *request, const struct style *sty
 
 bool verb_symbols(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.viewless = true, .render = symbols_render};
+    static const struct answer answer = {
+        .viewless = true, .no_patterns = true, .render = symbols_render};
     if (arguments_value(arguments, FLAG_EMBED) && !arguments_value(arguments, FLAG_OUTPUT)) {
         error_set(error, ERROR_USAGE, "--embed needs an output file");
         return error_hint(error, "memoir symbols PROFILE --embed -o named.pb.gz");

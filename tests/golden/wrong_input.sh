@@ -57,6 +57,10 @@ done <<'E'
 3~can't write nowhere/x.svg: No such file or directory[|]→ make its folder first~export few.folded -o nowhere/x.svg
 3~nowhere: No such file or directory[|]→ memoir recover --dry-run~recover nowhere
 3~nowhere can't be read: .*[|]→ its lines are explained by~check few.folded --budget nowhere
+3~nosuch: No such file or directory[|]→ memoir run~symbols few.folded nosuch
+3~nosuch: No such file or directory[|]→ memoir run~shell few.folded nosuch
+3~nowhere: it can't be opened: No such file or directory[|]→ memoir run --guard~guard nowhere
+3~text.txt: unknown format.*[|]→ memoir run --guard~guard text.txt
 2~--embed needs an output file[|]→ memoir symbols PROFILE --embed -o~symbols few.folded --embed
 2~diff needs two profiles, but there is no file 'nowhere'[|]→ memoir diff~diff few.folded nowhere
 2~no command 'view'[|]→ memoir report -o report.html~view

@@ -24,8 +24,10 @@ bool guard_report_print(const char *path, FILE *out, bool as_json, struct error 
     struct profile profile;
     profile_start(&profile);
     bool done = profile_read_file(&profile, path, &read, &reason);
-    if (!done)
+    if (!done) {
         error_set(error, ERROR_INPUT, "%s: %s", path, reason.reason);
+        error_hint(error, "memoir run --guard COMMAND makes reports and shows them");
+    }
     bool report = done && profile.comments.count > 0 && (profile.traits & TRAIT_GUARD);
     if (done && !report) {
         error_set(error, ERROR_INPUT, "%s is not a guard report (format: %s)", path,
