@@ -34,9 +34,13 @@ options() {
     echo "|---|---|---|"
     awk -F '\t' '$1 == "option" && $3 == "UNSERVED" {
         printf "| `%s` | **not served** | %s |\n", $2, $5 }' "$scratch/lines"
-    awk -F '\t' '$1 == "option" && $3 == "HINT" { printf "%s`%s`", n++ ? ", " : "| ", $2 }
-        END { print " | no effect | because: they tune parts that are built differently here. " \
-            "The value is checked, and `opt.<name>` tells it |" }' "$scratch/lines"
+    # Ten a row: a line stays short enough to be read.
+    awk -F '\t' 'function row() { print " | no effect | because: they tune parts that are built differently here. " \
+            "The value is checked, and `opt.<name>` tells it |" }
+        $1 == "option" && $3 == "HINT" {
+            if (n > 0 && n % 10 == 0) row()
+            printf "%s`%s`", n++ % 10 ? ", " : "| ", $2 }
+        END { if (n > 0) row() }' "$scratch/lines"
 }
 
 # The options of mimalloc, those that only keep a number of the enum left out.
