@@ -95,11 +95,7 @@ static void show_markdown(void)
         const struct command *command = &commands[i];
         printf("\n## %s\n\n    memoir %s%s%s\n\n%s\n", command->verb, command->verb,
                command->synopsis[0] ? " " : "", command->synopsis, command->brief);
-        for (const char *text = command->details; *text;) {
-            size_t length = strcspn(text, "\n");
-            printf("\n%.*s\n", (int)length, text);
-            text += length + (text[length] == '\n');
-        }
+        man_markdown(command->details);
         markdown_flags(command->verb);
         if (commands_reads(command))
             printf("\nAlso the [flags of commands that read profiles]"
@@ -116,6 +112,31 @@ static void show_markdown(void)
            "0 success; 1 found leaks, a limit that was exceeded or a "
            "difference; 2 a wrong command, flag or option; 3 something can't be read or written; "
            "4 a process or server is gone or refuses. `memoir run` ends as its program does.\n");
+}
+
+/* Lines are folded, so that a change of one sentence is a change of few lines in a diff. None may
+ * begin like a list, a heading or a table. */
+void man_markdown(const char *text)
+{
+    enum { COLUMNS = 120 };
+    while (*text) {
+        size_t end = strcspn(text, "\n"), column = 0;
+        putchar('\n');
+        for (const char *word = text; word < text + end;) {
+            size_t spaces = strspn(word, " "), length = strcspn(word + spaces, " \n");
+            bool plain = strchr("-+*#>|=0123456789", word[spaces]) == NULL;
+            if (column > 0 && column + spaces + length > COLUMNS && plain) {
+                putchar('\n');
+                word += spaces;
+                spaces = column = 0;
+            }
+            printf("%.*s", (int)(spaces + length), word);
+            column += spaces + length;
+            word += spaces + length;
+        }
+        putchar('\n');
+        text += end + (text[end] == '\n');
+    }
 }
 
 static void markdown_flags(const char *verb)

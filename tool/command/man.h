@@ -5,5 +5,7 @@
 
 /* memoir.conf(5) in roff. */
 void man_options(void);
+/* Paragraphs that end in '\n', the last may lack it, as Markdown with an empty line before each. */
+void man_markdown(const char *text);
 
 #endif

@@ -128,8 +128,10 @@ static void show_markdown(void)
         printf(" |\n");
     }
     for (size_t i = 0; i < CONFIG_COUNT; i++) {
-        if (options_docs[i].details[0])
-            printf("\n## %s\n\n%s", config_options[i].key, options_docs[i].details);
+        if (options_docs[i].details[0]) {
+            printf("\n## %s\n", config_options[i].key);
+            man_markdown(options_docs[i].details);
+        }
     }
 }
 
