@@ -162,11 +162,11 @@ int os_accept(int fd)
 
 bool os_peer(int fd, struct os_peer *peer)
 {
-    struct ucred who = {0, 0, 0};
-    socklen_t size = sizeof who;
-    if (arch_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&who, (long)&size, 0) != 0)
+    struct ucred ids = {0, 0, 0};
+    socklen_t size = sizeof ids;
+    if (arch_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&ids, (long)&size, 0) != 0)
         return false;
-    *peer = (struct os_peer){who.uid, who.gid, who.pid};
+    *peer = (struct os_peer){ids.uid, ids.gid, ids.pid};
     return true;
 }
 

@@ -321,8 +321,8 @@ static int channel_try(const struct process *process)
 {
     for (unsigned i = 0; i < 2 * ATTACH_FOLDERS; i++) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
-        struct ucred who = {0, 0, 0};
-        socklen_t size = sizeof who;
+        struct ucred ids = {0, 0, 0};
+        socklen_t size = sizeof ids;
         struct print path;
         /* As the process sees it; and for those whose /proc/PID/root is closed to us, as we do. */
         print_start(&path, address.sun_path, sizeof address.sun_path);
@@ -337,7 +337,7 @@ static int channel_try(const struct process *process)
         if (fd < 0)
             return -1;
         if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process->pid)
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ids, &size) == 0 && ids.pid == process->pid)
             return fd;
         close(fd);
     }

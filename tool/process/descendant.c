@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/process/descendant.h. Who is whose child is read in one pass over /proc; processes come
- * and go meanwhile, which the caller's next look sets right.
+ * See tool/process/descendant.h. The parents of all processes are read in one pass over /proc;
+ * processes come and go meanwhile, which the caller's next look sets right.
  */
 #include "tool/process/descendant.h"
 

@@ -49,7 +49,7 @@ void shelf_make(struct shelf_about *about)
 }
 
 /* Programs that root starts may change their user, and make files then: a folder for all, in one
- * that only lets through who knows its name, which is in the environment of these programs alone. A
+ * that can only be entered by its name, which is in the environment of these programs alone. A
  * file is removed by its owner only (the sticky bit). */
 static void states_make(struct shelf_about *about)
 {

@@ -244,12 +244,12 @@ static bool jemalloc_has(const struct work *work, const struct sums *sums)
     return (work->told->flags & RECORDER_TOLD_ACCUM ? &sums->all : &sums->live)->seen_objects != 0;
 }
 
-static void jemalloc_line(const struct work *work, const char *who, const struct sums *sums)
+static void jemalloc_line(const struct work *work, const char *label, const struct sums *sums)
 {
     struct pair live = estimate_pair(work, &sums->live), all = {0, 0};
     if (work->told->flags & RECORDER_TOLD_ACCUM)
         all = estimate_pair(work, &sums->all);
-    fprintf(work->file, "  %s: %" PRIu64 ": %" PRIu64 " [%" PRIu64 ": %" PRIu64 "]", who,
+    fprintf(work->file, "  %s: %" PRIu64 ": %" PRIu64 " [%" PRIu64 ": %" PRIu64 "]", label,
             live.objects, live.bytes, all.objects, all.bytes);
 }
 
@@ -270,7 +270,7 @@ static bool jemalloc_head(const struct work *work)
     uint32_t threads = recorder_rows(&work->sheets, SHEET_THREADS);
     struct sums *of = calloc(threads + (size_t)1, sizeof *of), all = {0};
     struct recorder_thread thread;
-    char who[16];
+    char label[16];
     if (!of)
         return false;
     for (size_t i = 0; i < work->numbers.row_count; i++) {
@@ -286,8 +286,8 @@ static bool jemalloc_head(const struct work *work)
         if (!thread_read(work, i, &thread) ||
             (thread.state != RECORDER_THREAD_LIVES && !jemalloc_has(work, &of[i])))
             continue;
-        snprintf(who, sizeof who, "t%" PRIu32, thread.id);
-        jemalloc_line(work, who, &of[i]);
+        snprintf(label, sizeof label, "t%" PRIu32, thread.id);
+        jemalloc_line(work, label, &of[i]);
         thread.name[sizeof thread.name - 1] = '\0';
         for (char *at = thread.name; *at; at++)
             *at = *at < ' ' || *at > '~' ? '?' : *at;
@@ -303,7 +303,7 @@ static void jemalloc_stack(struct work *work, size_t first, size_t end)
     const struct capture_row *rows = work->numbers.rows;
     struct recorder_thread thread;
     struct sums all = {0};
-    char who[16];
+    char label[16];
     for (size_t i = first; i < end; i++)
         sums_add(&all, &rows[i]);
     if (!jemalloc_has(work, &all))
@@ -323,8 +323,8 @@ static void jemalloc_stack(struct work *work, size_t first, size_t end)
         if (number == UINT32_MAX || !thread_read(work, number, &thread) ||
             !jemalloc_has(work, &sums))
             continue;
-        snprintf(who, sizeof who, "t%" PRIu32, thread.id);
-        jemalloc_line(work, who, &sums);
+        snprintf(label, sizeof label, "t%" PRIu32, thread.id);
+        jemalloc_line(work, label, &sums);
         putc('\n', work->file);
     }
 }

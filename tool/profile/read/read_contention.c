@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who waited for locks, as servers answer it:
+ * Waits for locks by stack, as servers answer them:
  *
  *      --- contention:                 or   --- Stacks:
  *      cycles/second = 2800000000           1500 @ 0x55d0c0de1234 0x7f00c0ffee00

@@ -63,7 +63,7 @@ bool report_peek(const struct view *view, const char *pattern, const struct styl
     return edges != NULL;
 }
 
-/* Who writes a whole name means it: such rows come before others that have it in theirs. */
+/* Rows whose name is the word come before those that have it in theirs: a whole name was meant. */
 static void exact_first(const struct view *view, const char *name, struct view_row *rows,
                         size_t count)
 {
