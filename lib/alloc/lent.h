@@ -37,7 +37,7 @@ struct extent {
     uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* of a slab: free blocks */
 };
 
-enum { LENT_SIZES = 48 };
+enum { LENT_SIZES = 48 }; /* more doublings of a page than addresses have */
 
 /* What one arena has of such memory. Its creator fills it with zeroes. */
 struct lender {

@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 
-enum { ENTRIES_FIRST = 1024 };
+enum { ENTRIES_FIRST = 1024 }; /* four pages */
 
 struct entry {
     uintptr_t key; /* 0: never used */

@@ -11,7 +11,7 @@
 #include "lib/window/pages.h"
 
 enum {
-    LOOK_MS_MAX = 1000,
+    LOOK_MS_MAX = 1000,     /* after a long delay, too, memory goes back within a second */
     IN_VAIN_MAX = 1000,     /* runs tried at a time that the kernel took nothing of, */
     IN_VAIN_REST_MS = 1000, /* and how long none is tried after that: pages may be locked */
     TABLES_FROM = 1 << 20,  /* runs of this many bytes or more return their live bytes, too */

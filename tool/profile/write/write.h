@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile into bytes of another tool's format. The format is chosen by the name of the file
- * (write_find) or by its word. Adding one is one new file and one word in WRITERS.
+ * (write_find) or by its word. Adding one is one new file, its name in WRITERS and its word in
+ * WRITER_WORDS.
  */
 #ifndef PROFILE_WRITE_WRITE_H
 #define PROFILE_WRITE_WRITE_H
