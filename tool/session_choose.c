@@ -6,9 +6,11 @@
  */
 #include "tool/session.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "tool/profile/read/read.h"
@@ -54,7 +56,12 @@ bool request_check(const struct request *request, struct error *error)
     const char *since = arguments_value(arguments, FLAG_SINCE),
                *until = arguments_value(arguments, FLAG_UNTIL);
     uint64_t at_ms, since_ms = UINT64_MAX, until_ms = UINT64_MAX;
+    const char *program = arguments_value(arguments, FLAG_PROGRAM);
     bool window = request->answer->window;
+    if (program && access(program, R_OK) != 0) {
+        error_set(error, ERROR_INPUT, "--program %s: %s", program, strerror(errno));
+        return suggest_file(program, "give the file of the program that was recorded", error);
+    }
     if (!moment_check(arguments, FLAG_AT, &at_ms, error) ||
         !moment_check(arguments, FLAG_SINCE, &since_ms, error) ||
         !moment_check(arguments, FLAG_UNTIL, &until_ms, error))

@@ -59,6 +59,7 @@ done <<'E'
 3~nowhere can't be read: .*[|]→ its lines are explained by~check few.folded --budget nowhere
 3~nosuch: No such file or directory[|]→ memoir run~symbols few.folded nosuch
 3~nosuch: No such file or directory[|]→ memoir run~shell few.folded nosuch
+3~--program nowhere: No such file or directory[|]→ give the file~top few.folded --program nowhere
 3~nowhere: it can't be opened: No such file or directory[|]→ memoir run --guard~guard nowhere
 3~text.txt: unknown format.*[|]→ memoir run --guard~guard text.txt
 2~--embed needs an output file[|]→ memoir symbols PROFILE --embed -o~symbols few.folded --embed
