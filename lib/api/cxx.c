@@ -271,7 +271,8 @@ DELETE_DERIVED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), fal
 void cxx_find_operators(void)
 {
     static const struct operators ours = {
-        _Znwm, _ZnwmSt11align_val_t, _ZdlPv, _ZdaPv, _ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
+        _Znwm,  _Znam,  _ZnwmSt11align_val_t,  _ZnamSt11align_val_t,
+        _ZdlPv, _ZdaPv, _ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
     };
     bool replaced = false;
     if (memoir_operators_by_linker != NULL)

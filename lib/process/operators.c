@@ -19,7 +19,9 @@ bool operators_by_loader(struct operators *found, const struct operators *ours)
     if (_ZSt15get_new_handlerv == NULL || dlsym == NULL || os_static())
         return false;
     SEEN(make, "_Znwm");
+    SEEN(make_array, "_Znam");
     SEEN(make_aligned, "_ZnwmSt11align_val_t");
+    SEEN(make_array_aligned, "_ZnamSt11align_val_t");
     SEEN(drop, "_ZdlPv");
     SEEN(drop_array, "_ZdaPv");
     SEEN(drop_aligned, "_ZdlPvSt11align_val_t");

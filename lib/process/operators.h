@@ -11,10 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The forms that others end in. */
+/* The forms that others end in; the C++ library's nothrow ones call those for arrays, too. */
 struct operators {
     void *(*make)(size_t size);
+    void *(*make_array)(size_t size);
     void *(*make_aligned)(size_t size, size_t align);
+    void *(*make_array_aligned)(size_t size, size_t align);
     void (*drop)(void *p);
     void (*drop_array)(void *p);
     void (*drop_aligned)(void *p, size_t align);

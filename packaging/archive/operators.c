@@ -29,11 +29,12 @@ __attribute__((used)) static void (*const needed[])(void) = {_ZSt15get_new_handl
 
 /* Tables of the linker's making: the compiler would take two names for two functions. */
 #define ROW(prefix, name) "\t.quad " prefix #name "\n"
-#define TABLE(label, prefix)                                                              \
-    __asm__(".section .data.rel.ro,\"aw\"\n\t.balign 8\n" label ":\n" ROW(prefix, _Znwm)  \
-                ROW(prefix, _ZnwmSt11align_val_t) ROW(prefix, _ZdlPv) ROW(prefix, _ZdaPv) \
-                    ROW(prefix, _ZdlPvSt11align_val_t)                                    \
-                        ROW(prefix, _ZdaPvSt11align_val_t) ".previous\n");
+#define TABLE(label, prefix)                                                                  \
+    __asm__(".section .data.rel.ro,\"aw\"\n\t.balign 8\n" label ":\n" ROW(prefix, _Znwm)      \
+                ROW(prefix, _Znam) ROW(prefix, _ZnwmSt11align_val_t)                          \
+                    ROW(prefix, _ZnamSt11align_val_t) ROW(prefix, _ZdlPv) ROW(prefix, _ZdaPv) \
+                        ROW(prefix, _ZdlPvSt11align_val_t)                                    \
+                            ROW(prefix, _ZdaPvSt11align_val_t) ".previous\n");
 TABLE("operators_seen", "")
 TABLE("operators_own", "own")
 extern HIDDEN const struct operators operators_seen, operators_own;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with some operators of its own (chosen by PLAIN, ARRAY, ALIGNED, NOTHROW) and all the
- * others of the C++ library: prints how often each of its own was called by each way to allocate
- * and to free. Its blocks are parts of blocks of malloc, or come from memory of its own, as in web
+ * A program with some operators of its own (chosen by PLAIN, ARRAY, ALIGNED, NOTHROW, NEW_ARRAY)
+ * and all the others of the C++ library: prints how often each of its own was called by each way to
+ * allocate and to free. Its blocks are parts of blocks of malloc, or come from memory of its own, as in web
  * browsers, so that a block of another operator new ends it.
  */
 #include <algorithm>
@@ -90,6 +90,18 @@ void operator delete(void *p, std::align_val_t) noexcept
 {
     calls[5]++;
     drop(p);
+}
+#endif
+#ifdef NEW_ARRAY /* no delete of its own: longer blocks of the plain operator */
+void *operator new[](std::size_t size)
+{
+    calls[2]++;
+    return ::operator new(size + HEADER);
+}
+void *operator new[](std::size_t size, std::align_val_t align)
+{
+    calls[4]++;
+    return ::operator new(size + HEADER, align);
 }
 #endif
 #ifdef NOTHROW

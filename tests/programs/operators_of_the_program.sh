@@ -7,7 +7,7 @@ settle
 ulimit -c 0
 source=$root/tests/programs/operators_of_the_program.cc
 archive=$(dirname "$MEMOIR_LIB")/libmemoir.a
-for kinds in '-DPLAIN' '-DARRAY' '-DPLAIN -DARRAY' '-DPLAIN -DALIGNED' '-DPLAIN -DNOTHROW' '-DALIGNED' \
+for kinds in '-DPLAIN' '-DARRAY' '-DPLAIN -DARRAY' '-DPLAIN -DALIGNED' '-DPLAIN -DNOTHROW' '-DALIGNED' '-DNEW_ARRAY' \
     '-DPLAIN -DARRAY -DALIGNED -DNOTHROW' ''; do
     c++ -std=c++17 -O1 $kinds "$source" -o target || fail "no build"
     ./target >expected || fail "$kinds, without the library: exit code $?: $(cat expected)"
