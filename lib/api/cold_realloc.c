@@ -195,10 +195,9 @@ static void *realloc_guarded(void *p, size_t size, const struct caller *caller)
     return block;
 }
 
-void *cold_realloc(void *p, size_t size, const struct caller *caller)
+static void *realloc_any(void *p, size_t size, const struct caller *caller)
 {
     bool ours, zero;
-    signal_stack_freed(p);
     unsigned mark = cold_mark(p, &ours);
     if (unlikely(load_relaxed(&hooks_picked.end) != NULL) && mark != MARK_FREE)
         hooks_call_end(p);
@@ -260,5 +259,15 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     } else {
         cold_free(p, caller);
     }
+    return block;
+}
+
+void *cold_realloc(void *p, size_t size, const struct caller *caller)
+{
+    struct signal_stack stack;
+    bool left = signal_stack_leave(p, &stack);
+    void *block = realloc_any(p, size, caller);
+    if (unlikely(left) && (block == p || block == NULL))
+        signal_stack_back(&stack);
     return block;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/process/signal_stack.h. A block with a class would be freed on the hot path, which does
- * not look here: while it is a stack its sign (lib/window/arena.h) is the one that goes cold, that
- * of hardened blocks, and with harden:on the ordinary one. Only the block's start is known: a stack
+ * not look here: while it is a stack its sign (lib/window/arena.h) is one that goes cold, that of
+ * hardened blocks, and with harden:on that of watched ones. Only the block's start is known: a stack
  * further inside of a block is not noticed, nor is one that finds its places in the table taken.
  */
 #include "lib/process/signal_stack.h"
@@ -22,6 +22,7 @@ enum { BITS = 8, PROBES = 4 };
 unsigned signal_stacks;
 static BULK uintptr_t stacks[(1 << BITS) + PROBES]; /* where they begin; 0: none */
 
+static bool leave(const void *p, const struct signal_stack *now);
 static uintptr_t *find(uintptr_t low, uintptr_t wanted);
 static bool forget(uintptr_t low);
 static void sign_change(void *p, bool stack);
@@ -43,19 +44,46 @@ void signal_stack_set(uintptr_t low, size_t size)
     sign_change((void *)low, true);
 }
 
-void signal_stack_freed_slow(void *p)
+bool signal_stack_leave_slow(void *p, struct signal_stack *was)
 {
-    const stack_t none = {.ss_flags = SS_DISABLE};
     uint64_t mask;
-    bool own = alternate_low() == (uintptr_t)p;
+    bool own = alternate_low() == (uintptr_t)p, left = false;
     if (!forget((uintptr_t)p) || confined(CONFINE_SIGNALS))
-        return;
+        return false;
     os_signals_set(~(uint64_t)0, &mask);
     if (!own)
         alternate_end((uintptr_t)p);
-    else if (arch_syscall(SYS_sigaltstack, (long)&none, 0, 0, 0, 0, 0) == 0)
-        alternate_look(0, 0);
+    else if (arch_syscall(SYS_sigaltstack, 0, (long)was, 0, 0, 0, 0) == 0)
+        left = leave(p, was);
     os_signals_set(mask, NULL);
+    return left;
+}
+
+void signal_stack_back(const struct signal_stack *was)
+{
+    uint64_t mask;
+    os_signals_set(~(uint64_t)0, &mask);
+    if (arch_syscall(SYS_sigaltstack, (long)was, 0, 0, 0, 0, 0) == 0) {
+        signal_stack_set((uintptr_t)was->low, was->size);
+        alternate_look((uintptr_t)was->low, was->size);
+    }
+    os_signals_set(mask, NULL);
+}
+
+/* `now` is what the kernel has: another one than p if it was set by a system call that passed us
+ * by, and that stays. */
+static bool leave(const void *p, const struct signal_stack *now)
+{
+    const struct signal_stack none = {.flags = SS_DISABLE};
+    bool set = (now->flags & SS_DISABLE) == 0;
+    if (!set || now->low != p) {
+        alternate_look((uintptr_t)now->low, set ? now->size : 0);
+        return false;
+    }
+    if (arch_syscall(SYS_sigaltstack, (long)&none, 0, 0, 0, 0, 0) != 0)
+        return false;
+    alternate_look(0, 0);
+    return true;
 }
 
 /* A place that holds `wanted`, of those where a stack at `low` can be; NULL: there is none. */
@@ -88,9 +116,9 @@ static void sign_change(void *p, bool stack)
     unsigned kind = window.kinds[unit_of(p)];
     if (kind == MARK_FREE || kind == MARK_LARGE || kind == MARK_WATCHED)
         return;
-    bool hardened = harden_on != stack;
-    uint8_t from = hardened ? live_sign(p) : live_sign_hardened(p);
-    __atomic_compare_exchange_n(live_in(window.live[kind], p), &from,
-                                hardened ? live_sign_hardened(p) : live_sign(p), false,
+    uint8_t plain = harden_on ? live_sign_hardened(p) : live_sign(p);
+    uint8_t cold = harden_on ? live_sign_watched(p) : live_sign_hardened(p);
+    uint8_t from = stack ? plain : cold;
+    __atomic_compare_exchange_n(live_in(window.live[kind], p), &from, stack ? cold : plain, false,
                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }

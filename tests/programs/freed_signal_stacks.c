@@ -4,16 +4,20 @@
  * An alternate signal stack that is a block of the heap, freed while the kernel still has it: no
  * handler of ours may run there. "ends" dies of SIGTERM as Ruby does, after the free; the others
  * take a new block in the place of the old one, have a handler of ours run (dump.signal), and look
- * whether that wrote into the block.
+ * whether that wrote into the block. A realloc that leaves the block where it is, or fails, leaves
+ * the thread its stack ("stays"), and so does a free of a block that was its stack before it made
+ * the system call itself ("passed").
  */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +70,54 @@ static void look(pthread_t thread)
     }
 }
 
+static char *volatile handler_at;
+
+static void on_signal(int number)
+{
+    (void)number;
+    handler_at = (char *)&number;
+}
+
+static void look_at_handler(const char *stack, size_t bytes)
+{
+    handler_at = NULL;
+    raise(SIGUSR2);
+    if (handler_at < stack || handler_at >= stack + bytes)
+        wrong("the stack of a handler of the program");
+}
+
+static void stays(char *stack)
+{
+    look_at_handler(stack, size);
+    if (realloc(stack, PTRDIFF_MAX / 2) != NULL) /* NOLINT: it fails */
+        wrong("realloc to more than there is");
+    look_at_handler(stack, size);
+    for (size_t most = size; most < size + 32; most += 8) {
+        char *block = realloc(stack, most);
+        if (block != stack) { /* in modes that always move */
+            free(block);
+            return;
+        }
+        look_at_handler(stack, size);
+        if (malloc_usable_size(stack) < most)
+            wrong("malloc_usable_size of a longer stack");
+        memset(stack + size, FILL, most - size);
+    }
+    free(stack);
+    if (stack_is_set())
+        wrong("what sigaltstack tells after the free");
+}
+
+static void passed(char *stack)
+{
+    static char other[1 << 16];
+    stack_t set = {.ss_sp = other, .ss_size = sizeof other};
+    if (syscall(SYS_sigaltstack, &set, NULL) != 0)
+        wrong("the system call");
+    free(stack);
+    look_at_handler(other, sizeof other);
+}
+
 static void *thread_run(void *unused)
 {
     given = stack_set();
@@ -100,6 +152,12 @@ int main(int count, char **words)
         return puts("fine") < 0;
     }
     char *stack = stack_set();
+    if (strcmp(way, "stays") == 0 || strcmp(way, "passed") == 0) {
+        sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_signal, .sa_flags = SA_ONSTACK},
+                  NULL);
+        (strcmp(way, "stays") == 0 ? stays : passed)(stack);
+        return puts("fine") < 0;
+    }
     if (strcmp(way, "child") == 0) {
         int status = 0;
         pid_t child = fork();
@@ -108,11 +166,13 @@ int main(int count, char **words)
         if (child != 0)
             return puts("fine") < 0;
     }
+    uintptr_t before = (uintptr_t)stack;
+    bool kept = strcmp(way, "kept") == 0;
     if (strcmp(way, "moved") == 0)
-        stack = realloc(stack, 16 * size);
-    else if (strcmp(way, "kept") != 0)
+        kept = (uintptr_t)realloc(stack, 16 * size) == before; /* there may be room behind it */
+    else if (!kept)
         free(stack);
-    if (stack_is_set() != (strcmp(way, "kept") == 0))
+    if (stack_is_set() != kept)
         wrong("what sigaltstack tells");
     if (strcmp(way, "ends") == 0 || strcmp(way, "child") == 0) {
         signal(SIGTERM, SIG_DFL);

@@ -7,8 +7,8 @@ settle
 build "$root/tests/programs/freed_signal_stacks.c" -o stacks
 
 for option in heap:on heap.rate:0 harden:on debug:on guard:full; do
-    for size in 16384 65536; do
-        for way in freed moved kept thread joined ends child; do
+    for size in 12000 16384 65536; do
+        for way in freed moved kept stays passed thread joined ends child; do
             code=0
             MEMOIR=capture:rec.memoir,dump.signal:10,dump.prefix:dump,$option preload \
                 ./stacks $size $way >out 2>err || code=$?
