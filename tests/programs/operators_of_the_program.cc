@@ -2,8 +2,8 @@
 /*
  * A program with some operators of its own (chosen by PLAIN, ARRAY, ALIGNED, NOTHROW, NEW_ARRAY)
  * and all the others of the C++ library: prints how often each of its own was called by each way to
- * allocate and to free. Its blocks are parts of blocks of malloc, or come from memory of its own, as in web
- * browsers, so that a block of another operator new ends it.
+ * allocate and to free. Its blocks are parts of blocks of malloc, or come from memory of its own,
+ * as in web browsers, so that a block of another operator new ends it.
  */
 #include <algorithm>
 #include <cstdio>
