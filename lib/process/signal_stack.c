@@ -2,8 +2,9 @@
 /*
  * See lib/process/signal_stack.h. A block with a class would be freed on the hot path, which does
  * not look here: while it is a stack its sign (lib/window/arena.h) is one that goes cold, that of
- * hardened blocks, and with harden:on that of watched ones. Only the block's start is known: a stack
- * further inside of a block is not noticed, nor is one that finds its places in the table taken.
+ * hardened blocks, and with harden:on that of watched ones. Only the block's start is known: a
+ * stack further inside of a block is not noticed, nor is one that finds its places in the table
+ * taken.
  */
 #include "lib/process/signal_stack.h"
 
