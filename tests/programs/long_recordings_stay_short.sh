@@ -57,7 +57,9 @@ while at + 12 <= len(data):
 last = found[-1][0] if found else 0
 recent = sum(1 for number, _ in found if number > last - 20)
 now = found[-1][1] if found else 0
-gap = max([(b[1] - a[1]) * 100 // max(now - a[1], 1) for a, b in zip(found[:-20], found[1:])] + [0])
+# By time and by number: on a busy machine the program may stand still between two snapshots.
+gap = max([min((b[1] - a[1]) * 100 // max(now - a[1], 1), (b[0] - a[0]) * 100 // max(last - a[0], 1))
+           for a, b in zip(found[:-20], found[1:])] + [0])
 print(len(data), len(found), recent, gap, marks, highest >> 20)
 END
 
