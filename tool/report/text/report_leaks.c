@@ -470,7 +470,8 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
 /* What the scan did to the program. */
 static void put_scan(const struct profile_scan *scan, const struct style *style)
 {
-    char took[32], stood[32], copied[32];
+    char when[32], took[32], stood[32], copied[32];
+    style_value(when, (double)scan->time_ns, "nanoseconds");
     style_value(took, (double)scan->took_us * 1e3, "nanoseconds");
     style_value(stood, (double)scan->stood_us * 1e3, "nanoseconds");
     if (scan->in_place)
@@ -480,9 +481,9 @@ static void put_scan(const struct profile_scan *scan, const struct style *style)
                 stood);
     else
         fprintf(style->out,
-                "The scan took %s; threads stood still for %s. Pages copied because the program "
-                "wrote to them: %s.\n",
-                took, stood, style_value(copied, (double)scan->copied_space, "bytes"));
+                "The scan, %s after the start, took %s; threads stood still for %s.\n"
+                "Pages copied because the program wrote to them: %s.\n",
+                when, took, stood, style_value(copied, (double)scan->copied_space, "bytes"));
     if (scan->silent > 0)
         fprintf(style->out,
                 "%lld of %lld threads did not answer: what only their registers point to may count "
