@@ -68,6 +68,14 @@ bool series_make(struct profile *to, struct profile *moments, size_t count)
     return ok && !to->failed;
 }
 
+/* Not by how long it had run: a dump knows the start only as far back as its series goes, and the
+ * first one may have none. */
+static int64_t end_ns(const struct profile *profile)
+{
+    int64_t end;
+    return __builtin_add_overflow(profile->time_ns, profile->duration_ns, &end) ? INT64_MAX : end;
+}
+
 /* By the time, which moves once a tick of the kernel; what lies that close together, by how often
  * malloc had been called. */
 static void moments_sort(struct profile *moments, size_t count)
@@ -76,7 +84,7 @@ static void moments_sort(struct profile *moments, size_t count)
     size_t first = 0;
     qsort(moments, count, sizeof *moments, compare_ends);
     for (size_t i = 1; i <= count; i++) {
-        if (i < count && moments[i].duration_ns - moments[i - 1].duration_ns <= TICK_NS)
+        if (i < count && end_ns(&moments[i]) - end_ns(&moments[i - 1]) <= TICK_NS)
             continue;
         qsort(moments + first, i - first, sizeof *moments, compare_calls);
         first = i;
@@ -88,8 +96,8 @@ static void moments_sort(struct profile *moments, size_t count)
 
 static int compare_ends(const void *a, const void *b)
 {
-    const struct profile *left = a, *right = b;
-    return (left->duration_ns > right->duration_ns) - (left->duration_ns < right->duration_ns);
+    int64_t left = end_ns(a), right = end_ns(b);
+    return (left > right) - (left < right);
 }
 
 static int compare_calls(const void *a, const void *b)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dumps of one process are put in the order of their ends, not of how long each says that the
+ * process had run: the first may know no earlier start than its own.
+ */
+#include "tool/profile/series.h"
+
+#include "tests/unit/unit.h"
+
+int main(void)
+{
+    enum { MS = 1000000, START = 1000000000 };
+    for (int turned = 0; turned < 2; turned++) {
+        struct profile to, moments[2], *first = &moments[turned], *second = &moments[1 - turned];
+        profile_start(&to);
+        profile_start(first);
+        profile_start(second);
+        *first = (struct profile){.time_ns = START, .duration_ns = 40 * MS, .exact_allocs = 1};
+        *second =
+            (struct profile){.time_ns = START + 55 * MS, .duration_ns = 5 * MS, .exact_allocs = 2};
+        assert(series_make(&to, moments, 2));
+        assert(to.exact_allocs == 2);
+    }
+    return 0;
+}
