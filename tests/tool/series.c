@@ -15,11 +15,17 @@ int main(void)
         profile_start(&to);
         profile_start(first);
         profile_start(second);
-        *first = (struct profile){.time_ns = START, .duration_ns = 40 * MS, .exact_allocs = 1};
-        *second =
-            (struct profile){.time_ns = START + 55 * MS, .duration_ns = 5 * MS, .exact_allocs = 2};
+        first->time_ns = START;
+        first->duration_ns = 40 * MS;
+        first->exact_allocs = 1;
+        second->time_ns = START + 55 * MS;
+        second->duration_ns = 5 * MS;
+        second->exact_allocs = 2;
         assert(series_make(&to, moments, 2));
         assert(to.exact_allocs == 2);
+        profile_free(&to);
+        profile_free(&moments[0]);
+        profile_free(&moments[1]);
     }
     return 0;
 }
