@@ -176,6 +176,14 @@ int os_duplicate(int fd)
     return failed(got) ? fd : (int)got;
 }
 
+int os_move_up(int fd)
+{
+    int up = os_duplicate(fd);
+    if (up != fd)
+        os_close(fd);
+    return up;
+}
+
 void os_host(char *name, size_t size)
 {
     struct utsname machine;
@@ -243,6 +251,17 @@ bool os_file_is(int fd, struct os_file_id id)
 {
     struct os_file_id now = os_file_id(fd);
     return fd >= 0 && now.device == id.device && now.inode == id.inode;
+}
+
+int os_open_again(const char *path, int flags, struct os_file_id id)
+{
+    int fd = os_open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return -1;
+    if (os_file_is(fd, id))
+        return os_move_up(fd);
+    os_close(fd);
+    return -1;
 }
 
 int os_file_flags(int fd)

@@ -157,6 +157,8 @@ int os_memory_file(const char *title);
 /* A second descriptor for the same file with a high number, as programs expect the low ones; the
  * same descriptor if that fails. */
 int os_duplicate(int fd);
+/* Moves a descriptor there, out of the program's way. */
+int os_move_up(int fd);
 /* Writes everything, or gives up: 0 or an errno. Continues after short writes and EINTR. */
 int os_write_whole(int fd, const void *buffer, size_t size);
 /* The same, where a closed pipe and the limit on the size of files do not end the program: SIGPIPE
@@ -187,6 +189,9 @@ struct os_file_id {
 struct os_file_id os_file_id(int fd);
 /* Whether the descriptor is open, and on that file. */
 bool os_file_is(int fd, struct os_file_id id);
+/* A file that the program has closed, by its name, at a high number. -1: it is another one, or is
+ * not there. */
+int os_open_again(const char *path, int flags, struct os_file_id id);
 /* The flags with which it was opened (O_APPEND, O_WRONLY, ...), or a negative errno. */
 int os_file_flags(int fd);
 bool os_closes_on_exec(int fd);

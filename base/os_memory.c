@@ -17,6 +17,7 @@
 #include "base/confine.h"
 #include "base/os.h"
 #include "base/os_call.h"
+#include "base/words.h"
 
 /* Values of the kernel's interface that older headers lack. */
 enum {
@@ -303,14 +304,13 @@ bool os_wipe_on_fork(void *at, size_t size)
 uint64_t os_mappings_max(void)
 {
     enum { DEFAULT = 65530 };
-    char text[24];
+    char text[24] = "";
     int fd = os_open("/proc/sys/vm/max_map_count", 0, 0);
-    ssize_t length = fd < 0 ? 0 : os_read(fd, text, sizeof text);
-    uint64_t value = 0;
-    for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
-        value = value * 10 + (uint64_t)(text[i] - '0');
-    if (fd >= 0)
+    if (fd >= 0) {
+        os_read(fd, text, sizeof text - 1);
         os_close(fd);
+    }
+    uint64_t value = text_number(text, 10);
     return value == 0 ? DEFAULT : value;
 }
 

@@ -26,6 +26,7 @@
 #include "base/confine.h"
 #include "base/os.h"
 #include "base/os_call.h"
+#include "base/words.h"
 
 enum {
     CALL_CLOSE_RANGE = 436,
@@ -388,10 +389,7 @@ uint32_t os_thread_count(void)
     const char *at = strrchr(text, ')');
     for (int i = 0; at != NULL && i < FIELDS_BEFORE; i++)
         at = strchr(at + 1, ' ');
-    uint32_t count = 0;
-    for (at = at == NULL ? "" : at + 1; *at >= '0' && *at <= '9'; at++)
-        count = count * 10 + (uint32_t)(*at - '0');
-    return count;
+    return at == NULL ? 0 : (uint32_t)text_number(at + 1, 10);
 }
 
 /* ---- ids ---------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/compiler.h"
 
@@ -33,6 +34,15 @@ INLINE uint64_t text_number(const char *text, unsigned base)
             return number;
         number = number * base + digit;
     }
+}
+
+/* The number of a process, and what is behind it; 0: there is none, or it is too large. */
+INLINE pid_t text_pid(const char **text)
+{
+    int64_t number = 0;
+    for (; **text >= '0' && **text <= '9' && number < INT32_MAX; ++*text)
+        number = number * 10 + (**text - '0');
+    return number < INT32_MAX ? (pid_t)number : 0;
 }
 
 #endif

@@ -264,7 +264,7 @@ static void *realloc_any(void *p, size_t size, const struct caller *caller)
 
 void *cold_realloc(void *p, size_t size, const struct caller *caller)
 {
-    struct signal_stack stack;
+    stack_t stack;
     bool left = signal_stack_leave(p, &stack);
     void *block = realloc_any(p, size, caller);
     if (unlikely(left) && (block == p || block == NULL))

@@ -173,9 +173,7 @@ static int begin(bool with_pid)
         give_up();
         return -got;
     }
-    fd = os_duplicate(got); /* to a high number, out of the program's way, as it stays open */
-    if (fd != got)
-        os_close(got);
+    fd = os_move_up(got);
     return begin_here();
 }
 
@@ -221,15 +219,7 @@ static int still_there(void)
 {
     if (is_ours(fd))
         return 0;
-    int again = os_open(name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
-    if (again >= 0 && !is_ours(again)) {
-        os_close(again);
-        again = -1;
-    }
-    fd = again < 0 ? -1 : os_duplicate(again);
-    if (again >= 0 && fd != again)
-        os_close(again);
-    sink.fd = fd;
+    fd = sink.fd = os_open_again(name, O_WRONLY | O_APPEND, id);
     return fd < 0 ? EBADF : 0;
 }
 

@@ -14,6 +14,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/words.h"
 #include "lib/dump/style.h"
 
 enum {
@@ -63,14 +64,8 @@ int dump_file_open(const char *target)
 /* Not one of the standard descriptors, or a negative errno. */
 static int fd_away(int fd)
 {
-    if (fd >= 0 && fd <= 2) { /* the program closed a standard descriptor, but may still print to
-                                 it */
-        int away = os_duplicate(fd);
-        if (away != fd)
-            os_close(fd);
-        fd = away;
-    }
-    return fd;
+    bool standard = fd >= 0 && fd <= 2; /* the program closed it, but may still print to it */
+    return standard ? os_move_up(fd) : fd;
 }
 
 int dump_file_open_stream(const char *target)
@@ -149,18 +144,16 @@ void dump_file_recover(void)
 /* The process id in ".memoir.PID.NUMBER.tmp"; 0 if the name has another form. */
 static pid_t writer_of(const char *name)
 {
-    int64_t pid = 0;
     if (strncmp(name, stem, sizeof stem - 1) != 0)
         return 0;
     const char *at = name + sizeof stem - 1;
-    for (; *at >= '0' && *at <= '9' && pid < INT32_MAX; at++)
-        pid = pid * 10 + (*at - '0');
-    if (*at++ != '.' || pid >= INT32_MAX)
+    pid_t pid = text_pid(&at);
+    if (*at++ != '.')
         return 0;
     const char *number = at;
     while ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'))
         at++;
-    return at > number && strcmp(at, end) == 0 ? (pid_t)pid : 0;
+    return at > number && strcmp(at, end) == 0 ? pid : 0;
 }
 
 /* A file is removed only if its process is gone and it is not locked, since either check alone may

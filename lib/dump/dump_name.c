@@ -10,6 +10,7 @@
 #include "base/loaded.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/words.h"
 #include "lib/heap/observer.h"
 
 /* Sequence numbers of the process. A forked child goes on counting: its names have its own id. */
@@ -143,13 +144,10 @@ static void print_memoir(struct print *text, const struct dump_style *style,
 /* /proc/self/ns/pid is a link to "pid:[4026531836]". */
 uint64_t dump_name_space(void)
 {
-    char link[64];
-    ssize_t length = os_link("/proc/self/ns/pid", link, sizeof link);
-    uint64_t number = 0;
-    for (ssize_t i = 0; i < length; i++)
-        if (link[i] >= '0' && link[i] <= '9')
-            number = number * 10 + (uint64_t)(link[i] - '0');
-    return number;
+    static const char before[] = "pid:[";
+    char link[64] = "";
+    ssize_t length = os_link("/proc/self/ns/pid", link, sizeof link - 1);
+    return length < (ssize_t)sizeof before ? 0 : text_number(link + sizeof before - 1, 10);
 }
 
 static void print_jemalloc(struct print *text, const struct dump_style *style,

@@ -16,6 +16,7 @@
 #include "base/file/capture_format.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/words.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/capture.h"
 #include "lib/dump/capture_file.h"
@@ -68,20 +69,17 @@ static bool path_whole(char *to, size_t size, const char *path)
 static uint64_t start_ticks(void)
 {
     enum { FIELD = 22, BRACKET = 2 };
-    char text[1024];
+    char text[1024] = "";
     int stat = os_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
     if (stat < 0)
         return 0;
-    ssize_t got = os_read(stat, text, sizeof text), at = got;
+    ssize_t got = os_read(stat, text, sizeof text - 1), at = got;
     os_close(stat);
     while (at > 0 && text[at - 1] != ')')
         at--;
     for (unsigned field = BRACKET; at > 0 && at < got && field < FIELD; at++)
         field += text[at] == ' ';
-    uint64_t ticks = 0;
-    for (; at > 0 && at < got && text[at] >= '0' && text[at] <= '9'; at++)
-        ticks = ticks * 10 + (uint64_t)(text[at] - '0');
-    return ticks;
+    return at > 0 ? text_number(text + at, 10) : 0;
 }
 
 /* PATH, PATH-PID, PATH-PID-2, ... : what exists is another process's, or this one's before it
@@ -159,28 +157,11 @@ static int fill(void)
     return 0;
 }
 
-/* To a high number, out of the program's way, as it stays open; with the lock. */
-static void fd_keep(int opened)
-{
-    fd = os_duplicate(opened);
-    if (fd != opened)
-        os_close(opened);
-    os_lock_for_process(fd);
-}
-
-/* The program has closed it: by its name, if that leads to the same file. */
 static int fd_again(void)
 {
-    int got = confined(CONFINE_FILES)
-                  ? -1
-                  : os_open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
-    if (got < 0)
-        return fd = -1;
-    if (!os_file_is(got, id)) {
-        os_close(got);
-        return fd = -1;
-    }
-    fd_keep(got);
+    fd = confined(CONFINE_FILES) ? -1 : os_open_again(name, O_RDWR, id);
+    if (fd >= 0)
+        os_lock_for_process(fd);
     return fd;
 }
 
@@ -191,7 +172,8 @@ static int begin(void)
     int got = create();
     if (got < 0)
         return -got;
-    fd_keep(got);
+    fd = os_move_up(got);
+    os_lock_for_process(fd);
     id = os_file_id(fd);
     uint64_t most =
         kept && config.recorder_memory > KEPT_BYTES ? KEPT_BYTES : config.recorder_memory;

@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/os_socket.h"
 #include "base/print.h"
+#include "base/words.h"
 #include "lib/dump/recorder_paths.h"
 
 #define FOLDER "/dev/shm"
@@ -37,8 +38,7 @@ static void name_begin(struct print *text);
 static bool oldest_remove(void);
 static bool is_left(const char *path, size_t pid_at, uint64_t *since);
 static bool head_read(struct head *head, int fd);
-static void unborn_remove(const char *path, pid_t pid, int fd);
-static pid_t pid_parse(const char *text);
+static void unborn_remove(const char *path, const char *number, int fd);
 
 void kept_name(char *path, size_t size)
 {
@@ -119,7 +119,7 @@ static bool is_left(const char *path, size_t pid_at, uint64_t *since)
     bool begun = head_read(&head, fd);
     bool left = begun && !os_process_alive((pid_t)head.pid) && os_lock_for_process(fd);
     if (!begun)
-        unborn_remove(path, pid_parse(path + pid_at), fd);
+        unborn_remove(path, path + pid_at, fd);
     os_close(fd);
     if (left)
         *since = head.start_wall_ns;
@@ -147,24 +147,16 @@ static bool head_read(struct head *head, int fd)
 }
 
 /* A program that was killed while it made its file leaves one without a head, which holds nothing
- * and counts among none. */
-static void unborn_remove(const char *path, pid_t pid, int fd)
+ * and counts among none. `number` is the part of its name that tells the process. */
+static void unborn_remove(const char *path, const char *number, int fd)
 {
     static const uint8_t none[sizeof RECORDER_MAGIC];
     uint8_t magic[sizeof none] = {0};
+    pid_t pid = text_pid(&number);
     if (pid > 0 && os_read_at(fd, magic, sizeof magic, 0) >= 0 &&
         memcmp(magic, none, sizeof magic) == 0 && !os_process_alive(pid) &&
         os_lock_for_process(fd)) {
         paths_remove(path);
         os_unlink(path);
     }
-}
-
-/* The number that a text begins with; 0: none, or none of a process. */
-static pid_t pid_parse(const char *text)
-{
-    int64_t value = 0;
-    for (; *text >= '0' && *text <= '9' && value < INT32_MAX; text++)
-        value = value * 10 + (*text - '0');
-    return value < INT32_MAX ? (pid_t)value : 0;
 }

@@ -11,6 +11,7 @@
 #include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
+#include "base/words.h"
 #include "lib/watch/watch.h"
 
 enum {
@@ -37,47 +38,39 @@ void series_resident(bool wanted)
 /* Resident bytes of the process: the second number of /proc/self/statm, in pages. */
 static uint64_t resident_bytes(void)
 {
-    char text[64];
+    char text[64] = "";
     int fd = os_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return 0;
-    ssize_t got = os_read(fd, text, sizeof text), at = 0;
+    os_read(fd, text, sizeof text - 1);
     os_close(fd);
-    uint64_t pages = 0;
-    while (at < got && text[at] != ' ')
-        at++;
-    for (at++; at < got && text[at] >= '0' && text[at] <= '9'; at++)
-        pages = pages * 10 + (uint64_t)(text[at] - '0');
-    return pages * os_page_size();
+    const char *second = text + text_until(text, ' ');
+    return *second == '\0' ? 0 : text_number(second + 1, 10) * os_page_size();
 }
 
 /* The number of KiB in the line that begins with `name`; 0 if there is none. */
-static uint64_t bytes_of(const char *text, size_t length, const char *name)
+static uint64_t bytes_of(const char *text, const char *name)
 {
-    size_t at = 0, fits = 0;
-    while (at < length && name[fits] != '\0') {
-        fits = text[at] == name[fits] ? fits + 1 : 0;
-        at++;
+    size_t fits = 0;
+    while (*text != '\0' && name[fits] != '\0') {
+        fits = *text == name[fits] ? fits + 1 : 0;
+        text++;
     }
-    while (at < length && (text[at] == ' ' || text[at] == '\t'))
-        at++;
-    uint64_t kib = 0;
-    for (; at < length && text[at] >= '0' && text[at] <= '9'; at++)
-        kib = kib * 10 + (uint64_t)(text[at] - '0');
-    return kib * 1024;
+    while (*text == ' ' || *text == '\t')
+        text++;
+    return text_number(text, 10) * 1024;
 }
 
 void series_memory_now(struct series_memory *now)
 {
-    char text[2048]; /* the lines are among the first thirty of the file */
+    char text[2048] = ""; /* the lines are among the first thirty of the file */
     int fd = os_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
-    ssize_t got = fd < 0 ? 0 : os_read(fd, text, sizeof text);
-    size_t length = got < 0 ? 0 : (size_t)got;
-    if (fd >= 0)
+    if (fd >= 0) {
+        os_read(fd, text, sizeof text - 1);
         os_close(fd);
-    *now = (struct series_memory){
-        bytes_of(text, length, "VmHWM:"), bytes_of(text, length, "RssAnon:"),
-        bytes_of(text, length, "RssFile:"), bytes_of(text, length, "RssShmem:")};
+    }
+    *now = (struct series_memory){bytes_of(text, "VmHWM:"), bytes_of(text, "RssAnon:"),
+                                  bytes_of(text, "RssFile:"), bytes_of(text, "RssShmem:")};
 }
 
 _Static_assert(sizeof(struct series_point) == sizeof(struct recorder_point) &&

@@ -245,13 +245,10 @@ static enum silence silence_of(pid_t tid)
         got--;
     if (got == 0 || text[got] == '\0' || text[got + 1] == 'Z' || text[got + 1] == 'X')
         return SILENCE_ENDS;
-    uint32_t flags = 0;
     const char *at = text + got + 1;
     for (unsigned field = 0; *at != '\0' && field < FLAGS_FIELD; at++)
         field += *at == ' ';
-    for (; *at >= '0' && *at <= '9'; at++)
-        flags = flags * 10 + (uint32_t)(*at - '0');
-    if (flags & ENDING)
+    if (text_number(at, 10) & ENDING)
         return SILENCE_ENDS;
     return text[got + 1] == 'R' ? SILENCE_RUNS : SILENCE_SLEEPS;
 }

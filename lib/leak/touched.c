@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
+#include "base/words.h"
 
 enum { AT_ONCE = 512 }; /* pages, or parts, asked about at once */
 
@@ -190,12 +191,9 @@ uint64_t touched_alone(void)
 static uint64_t kib_of(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
-    uint64_t value = 0;
     if (at == NULL)
         return 0;
     for (at += strlen(name); *at == ' '; at++)
         ;
-    for (; *at >= '0' && *at <= '9'; at++)
-        value = value * 10 + (uint64_t)(*at - '0');
-    return value;
+    return text_number(at, 10);
 }

@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "base/os_socket.h"
 #include "base/print.h"
+#include "base/words.h"
 
 enum { LOOKS_MAX = 64, BATCH_SIZE = 4096 }; /* sockets that one start removes at most; bytes */
 
@@ -43,11 +44,8 @@ void attach_sweep(const char *folder)
 /* The process in "PID.sock"; 0 if the name is another one. */
 static pid_t socket_owner(const char *name)
 {
-    enum { PID_MAX = 1 << 22 }; /* the kernel's own */
-    int64_t pid = 0;
-    for (; *name >= '0' && *name <= '9' && pid <= PID_MAX; name++)
-        pid = pid * 10 + (*name - '0');
-    return strcmp(name, ".sock") == 0 && pid <= PID_MAX ? (pid_t)pid : 0;
+    pid_t pid = text_pid(&name);
+    return strcmp(name, ".sock") == 0 ? pid : 0;
 }
 
 static void socket_look(const char *folder, pid_t pid)

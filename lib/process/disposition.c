@@ -200,11 +200,8 @@ EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
     uint64_t mask;
     os_signals_set(~(uint64_t)0, &mask);
     long result = arch_syscall(SYS_sigaltstack, (long)stack, (long)before, 0, 0, 0, 0);
-    if (result == 0 && stack != NULL) {
-        size_t size = stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size;
-        signal_stack_set((uintptr_t)stack->ss_sp, size);
-        alternate_look((uintptr_t)stack->ss_sp, size);
-    }
+    if (result == 0 && stack != NULL)
+        signal_stack_set(stack);
     os_signals_set(mask, NULL);
     if (result < 0)
         errno = (int)-result;

@@ -8,7 +8,6 @@
  */
 #include "lib/process/signal_stack.h"
 
-#include <signal.h>
 #include <sys/syscall.h>
 
 #include "base/alternate.h"
@@ -23,19 +22,28 @@ enum { BITS = 8, PROBES = 4 };
 unsigned signal_stacks;
 static BULK uintptr_t stacks[(1 << BITS) + PROBES]; /* where they begin; 0: none */
 
-static bool leave(const void *p, const struct signal_stack *now);
+static void keep(uintptr_t low);
+static bool leave(const void *p, const stack_t *now);
 static uintptr_t *find(uintptr_t low, uintptr_t wanted);
 static bool forget(uintptr_t low);
 static void sign_change(void *p, bool stack);
 
-void signal_stack_set(uintptr_t low, size_t size)
+void signal_stack_set(const stack_t *stack)
 {
-    uintptr_t none = 0, before = alternate_low();
-    if (before == low && size != 0)
-        return;
-    if (before != 0)
+    uintptr_t low = (uintptr_t)stack->ss_sp, before = alternate_low();
+    size_t size = stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size;
+    if (before != 0 && (before != low || size == 0))
         forget(before);
-    if (size == 0 || !(window_has((void *)low) || cells_own((void *)low)) || find(low, low) != NULL)
+    if (before != low && size != 0)
+        keep(low);
+    alternate_look(low, size);
+}
+
+/* In mind, if it is a block of the heap. */
+static void keep(uintptr_t low)
+{
+    uintptr_t none = 0;
+    if (!(window_has((void *)low) || cells_own((void *)low)) || find(low, low) != NULL)
         return;
     uintptr_t *place = find(low, 0);
     if (place == NULL ||
@@ -45,7 +53,7 @@ void signal_stack_set(uintptr_t low, size_t size)
     sign_change((void *)low, true);
 }
 
-bool signal_stack_leave_slow(void *p, struct signal_stack *was)
+bool signal_stack_leave_slow(void *p, stack_t *was)
 {
     uint64_t mask;
     bool own = alternate_low() == (uintptr_t)p, left = false;
@@ -60,25 +68,23 @@ bool signal_stack_leave_slow(void *p, struct signal_stack *was)
     return left;
 }
 
-void signal_stack_back(const struct signal_stack *was)
+void signal_stack_back(const stack_t *was)
 {
     uint64_t mask;
     os_signals_set(~(uint64_t)0, &mask);
-    if (arch_syscall(SYS_sigaltstack, (long)was, 0, 0, 0, 0, 0) == 0) {
-        signal_stack_set((uintptr_t)was->low, was->size);
-        alternate_look((uintptr_t)was->low, was->size);
-    }
+    if (arch_syscall(SYS_sigaltstack, (long)was, 0, 0, 0, 0, 0) == 0)
+        signal_stack_set(was);
     os_signals_set(mask, NULL);
 }
 
 /* `now` is what the kernel has: another one than p if it was set by a system call that passed us
  * by, and that stays. */
-static bool leave(const void *p, const struct signal_stack *now)
+static bool leave(const void *p, const stack_t *now)
 {
-    const struct signal_stack none = {.flags = SS_DISABLE};
-    bool set = (now->flags & SS_DISABLE) == 0;
-    if (!set || now->low != p) {
-        alternate_look((uintptr_t)now->low, set ? now->size : 0);
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    bool set = (now->ss_flags & SS_DISABLE) == 0;
+    if (!set || now->ss_sp != p) {
+        alternate_look((uintptr_t)now->ss_sp, set ? now->ss_size : 0);
         return false;
     }
     if (arch_syscall(SYS_sigaltstack, (long)&none, 0, 0, 0, 0, 0) != 0)

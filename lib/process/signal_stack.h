@@ -9,40 +9,32 @@
 #ifndef PROCESS_SIGNAL_STACK_H
 #define PROCESS_SIGNAL_STACK_H
 
+#include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/compiler.h"
-
-/* In the kernel's layout: its stack_t. */
-struct signal_stack {
-    void *low;
-    int flags;
-    size_t size;
-};
 
 /* How many blocks are kept in mind. */
 extern HIDDEN unsigned signal_stacks;
 
 /* The calling thread, which blocks all signals, has given the kernel this stack in the place of the
- * one that it had; size 0: none. */
-void signal_stack_set(uintptr_t low, size_t size);
+ * one that it had. */
+void signal_stack_set(const stack_t *stack);
 /* The block at p, which may be any, is about to be freed or moved. True if the calling thread has
  * no alternate stack any more because of that, and *was tells which one it had. */
-bool signal_stack_leave_slow(void *p, struct signal_stack *was);
+bool signal_stack_leave_slow(void *p, stack_t *was);
 /* The block was not moved: the thread has the stack again. */
-void signal_stack_back(const struct signal_stack *was);
+void signal_stack_back(const stack_t *was);
 
 /* Costs a load while there is no such stack. */
-INLINE bool signal_stack_leave(void *p, struct signal_stack *was)
+INLINE bool signal_stack_leave(void *p, stack_t *was)
 {
     return unlikely(load_relaxed(&signal_stacks) != 0) && signal_stack_leave_slow(p, was);
 }
 
 INLINE void signal_stack_freed(void *p)
 {
-    struct signal_stack was;
+    stack_t was;
     signal_stack_leave(p, &was);
 }
 

@@ -86,7 +86,7 @@ INLINE void flag(struct report *report, const char *section, const char *name, b
     line_end(report);
 }
 
-INLINE void open(struct report *report, const char *name)
+INLINE void object_open(struct report *report, const char *name)
 {
     struct print *out = next(report);
     if (!report->first)
@@ -95,7 +95,7 @@ INLINE void open(struct report *report, const char *name)
     report->first = true;
 }
 
-INLINE void close(struct report *report)
+INLINE void object_close(struct report *report)
 {
     print_char(next(report), '}');
     report->first = false;
@@ -105,7 +105,7 @@ INLINE void close(struct report *report)
 INLINE void section(struct report *report, const char *heading, const char *name)
 {
     if (report->json)
-        open(report, name);
+        object_open(report, name);
     else
         print_format(next(report), "%s\n", heading);
 }
@@ -113,7 +113,7 @@ INLINE void section(struct report *report, const char *heading, const char *name
 INLINE void section_end(struct report *report)
 {
     if (report->json)
-        close(report);
+        object_close(report);
 }
 
 #endif

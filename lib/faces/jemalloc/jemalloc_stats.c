@@ -89,16 +89,16 @@ static void mutex_json(struct report *report, const char *start, const char *mut
     print_start(&text, whole, sizeof whole);
     print_format(&text, "%s%s.", start, mutex);
     const char *prefix = print_string(&text);
-    open(report, mutex);
+    object_open(report, mutex);
     for (size_t i = 0; i < COUNT_OF(counters); i++)
         number(report, "", counters[i], ask(prefix, counters[i], ""));
-    close(report);
+    object_close(report);
 }
 
 /* `words`: their names, with '|' between them. */
 static void mutexes_json(struct report *report, const char *start, const char *words)
 {
-    open(report, "mutexes");
+    object_open(report, "mutexes");
     for (const char *at = words; *at != '\0';) {
         char word[32];
         struct print text;
@@ -108,7 +108,7 @@ static void mutexes_json(struct report *report, const char *start, const char *w
         mutex_json(report, start, print_string(&text));
         at += length + (at[length] == '|');
     }
-    close(report);
+    object_close(report);
 }
 
 static void config_section(struct report *report)
@@ -183,7 +183,7 @@ static void prof_section(struct report *report)
 
 static void arenas_json(struct report *report)
 {
-    open(report, "arenas");
+    object_open(report, "arenas");
     number(report, "", "narenas", arenas_count());
     number(report, "", "quantum", GRANULE);
     number(report, "", "page", os_page_size());
@@ -205,7 +205,7 @@ static void arenas_json(struct report *report)
     for (unsigned i = 0; i < LARGE_SIZES; i++)
         print_format(next(report), "%s{\"size\":%zu}", i == 0 ? "" : ",", large_size_at(i));
     print_text(next(report), "]");
-    close(report);
+    object_close(report);
 }
 
 static void settings_table(struct report *report)
@@ -221,7 +221,7 @@ static void settings_table(struct report *report)
 static void totals_json(struct report *report, const struct figures *figures, const char *options)
 {
     struct background_sums sums = background_sums();
-    open(report, "stats");
+    object_open(report, "stats");
     number(report, "", "allocated", figures->allocated);
     number(report, "", "active", figures->active);
     number(report, "", "metadata", figures->metadata);
@@ -230,14 +230,14 @@ static void totals_json(struct report *report, const struct figures *figures, co
     number(report, "", "mapped", figures->mapped);
     number(report, "", "retained", figures->retained);
     number(report, "", "zero_reallocs", load_relaxed(&libc_zero_reallocs));
-    open(report, "background_thread");
+    object_open(report, "background_thread");
     number(report, "", "num_threads", sums.threads);
     number(report, "", "num_runs", sums.runs);
     number(report, "", "run_interval", sums.interval_ns);
-    close(report);
+    object_close(report);
     if (strchr(options, 'x') == NULL)
         mutexes_json(report, "stats.mutexes.", GLOBAL_MUTEXES);
-    close(report);
+    object_close(report);
 }
 
 static void totals_table(struct report *report, const struct figures *figures)
@@ -355,14 +355,14 @@ static void arena_table(struct report *report, size_t arena, const struct figure
 static void sums_json(struct report *report, const char *name, uint64_t allocated, uint64_t allocs,
                       uint64_t frees, uint64_t fills, uint64_t flushes)
 {
-    open(report, name);
+    object_open(report, name);
     number(report, "", "allocated", allocated);
     number(report, "", "nmalloc", allocs);
     number(report, "", "ndalloc", frees);
     number(report, "", "nrequests", allocs);
     number(report, "", "nfills", fills);
     number(report, "", "nflushes", flushes);
-    close(report);
+    object_close(report);
 }
 
 /* `start`: of the names of the arena. */
@@ -428,9 +428,9 @@ static void arena_json(struct report *report, size_t arena, const struct figures
     struct print name;
     print_start(&name, digits, sizeof digits);
     print_unsigned(&name, arena);
-    open(report, arena == MALLCTL_ALL         ? "merged"
-                 : arena == MALLCTL_DESTROYED ? "destroyed"
-                                              : print_string(&name));
+    object_open(report, arena == MALLCTL_ALL         ? "merged"
+                        : arena == MALLCTL_DESTROYED ? "destroyed"
+                                                     : print_string(&name));
     number(report, "", "nthreads", figures->threads);
     number(report, "", "pactive", figures->pages_active);
     number(report, "", "pdirty", figures->pages_dirty);
@@ -455,7 +455,7 @@ static void arena_json(struct report *report, size_t arena, const struct figures
         bins_json(report, whole, figures, mutexes);
     if (strchr(options, 'l') == NULL)
         large_json(report, figures);
-    close(report);
+    object_close(report);
 }
 
 /* All arenas together, unless there is only one; those that were destroyed; and one by one. */
@@ -489,7 +489,7 @@ static bool arena_is_there(size_t number)
 static void report_json(struct report *report, const struct figures *figures, const char *options)
 {
     print_text(next(report), "{");
-    open(report, "jemalloc");
+    object_open(report, "jemalloc");
     if (strchr(options, 'g') == NULL) {
         quoted(key(report, "", "version"), JEMALLOC_COMPATIBLE_VERSION);
         config_section(report);
@@ -498,10 +498,10 @@ static void report_json(struct report *report, const struct figures *figures, co
         arenas_json(report);
     }
     totals_json(report, figures, options);
-    open(report, "stats.arenas");
+    object_open(report, "stats.arenas");
     each_arena(report, options);
-    close(report);
-    close(report);
+    object_close(report);
+    object_close(report);
     print_text(next(report), "}\n");
 }
 
