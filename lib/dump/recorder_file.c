@@ -87,8 +87,10 @@ static uint64_t start_ticks(void)
 static int create(void)
 {
     int got = -EEXIST;
-    if (kept) /* the user may be another one than that of the parent */
+    if (kept) { /* the user may be another one than that of the parent */
+        kept_sweep();
         kept_name(asked, sizeof asked);
+    }
     for (unsigned i = child && !kept ? 1 : 0; i < NAMES_MAX && got == -EEXIST; i++) {
         struct print text;
         print_start(&text, name, sizeof name);
@@ -208,7 +210,6 @@ void recorder_file_keep(void)
 {
     if (wanted || !config.recorder_end || os_secure())
         return;
-    kept_sweep();
     kept = true; /* so that `create` writes the name */
     store_release(&wanted, true);
     if (begin() == 0)

@@ -21,7 +21,7 @@
 
 /* Of killed programs, and how many names are looked at: many more mean that another program uses
  * such names. */
-enum { KEPT_MAX = 8, LOOKS_MAX = 256, BATCH_SIZE = 4096, NAME_SIZE = 320 };
+enum { KEPT_MAX = 8, LOOKS_MAX = 4096, BATCH_SIZE = 4096, NAME_SIZE = 320 };
 
 /* What the head of a file begins with. */
 struct head {
@@ -34,8 +34,15 @@ _Static_assert(offsetof(struct head, start_wall_ns) ==
                    offsetof(struct recorder_head, start_wall_ns),
                "as in the file");
 
+/* The newest files of killed programs: with the one that is made next, as many as may be. */
+struct left {
+    uint64_t since; /* 0: none */
+    char path[NAME_SIZE];
+};
+static BULK struct left newest[KEPT_MAX - 1];
+
 static void name_begin(struct print *text);
-static bool oldest_remove(void);
+static void oldest_remove(const char *path, uint64_t since);
 static bool is_left(const char *path, size_t pid_at, uint64_t *since);
 static bool head_read(struct head *head, int fd);
 static void unborn_remove(const char *path, const char *number, int fd);
@@ -60,22 +67,16 @@ static void name_begin(struct print *text)
 
 void kept_sweep(void)
 {
-    for (unsigned i = 0; i < LOOKS_MAX && oldest_remove(); i++)
-        ;
-}
-
-/* Removes the oldest file of a killed program, if there are KEPT_MAX of them or more. */
-static bool oldest_remove(void)
-{
     static BULK _Alignas(struct os_folder_entry) char batch[BATCH_SIZE]; /* stacks may be small */
-    char start[32], path[NAME_SIZE], oldest[NAME_SIZE] = "";
-    uint64_t since, first = UINT64_MAX;
-    unsigned left = 0, looks = 0;
+    char start[32], path[NAME_SIZE];
+    uint64_t since;
+    unsigned looks = 0;
     struct print text;
     ssize_t got;
     print_start(&text, start, sizeof start);
     name_begin(&text);
     size_t length = strlen(print_string(&text));
+    memset(newest, 0, sizeof newest);
     int fd = os_open(FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     while (fd >= 0 && (got = os_folder_read(fd, batch, sizeof batch)) > 0)
         for (ssize_t at = 0; at < got && looks < LOOKS_MAX;) {
@@ -86,21 +87,29 @@ static bool oldest_remove(void)
             looks++;
             print_start(&text, path, sizeof path);
             print_format(&text, FOLDER "/%s", entry->name);
-            if (!is_left(print_string(&text), sizeof FOLDER + length, &since))
-                continue;
-            left++;
-            if (since > first)
-                continue;
-            memcpy(oldest, path, sizeof oldest);
-            first = since;
+            if (is_left(print_string(&text), sizeof FOLDER + length, &since))
+                oldest_remove(path, since);
         }
     if (fd >= 0)
         os_close(fd);
-    if (left >= KEPT_MAX) {
-        paths_remove(oldest);
-        os_unlink(oldest);
+}
+
+/* Adds a file to the newest ones; the oldest makes room for it, or this one goes if it is older. */
+static void oldest_remove(const char *path, uint64_t since)
+{
+    struct left *oldest = &newest[0];
+    for (unsigned i = 1; i < COUNT_OF(newest); i++)
+        if (newest[i].since < oldest->since)
+            oldest = &newest[i];
+    const char *gone = since < oldest->since ? path : oldest->path;
+    if (gone[0] != '\0') {
+        paths_remove(gone);
+        os_unlink(gone);
     }
-    return left >= KEPT_MAX;
+    if (gone == path)
+        return;
+    memcpy(oldest->path, path, sizeof oldest->path);
+    oldest->since = since;
 }
 
 /* Whether it is a killed program's, of this user, and when that began. The number of the process is

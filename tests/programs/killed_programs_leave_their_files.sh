@@ -60,6 +60,14 @@ int main(int count, char **words)
         wait(NULL);
     else if (count > 3)
         usleep(30000), keep_large(), keep_large();
+    for (int i = 0; i < 30 && strcmp(words[2], "children") == 0; i++) {
+        if (fork() == 0) {
+            for (int k = 0; k < 20; k++)
+                keep_large();
+            _exit(0);
+        }
+        wait(NULL);
+    }
     if (strcmp(words[2], "kill") == 0)
         raise(SIGKILL);
     if (strcmp(words[2], "_exit") == 0)
@@ -209,6 +217,11 @@ done
 [ "$(find . -name 'many*.0001.heap' | wc -l)" -eq 8 ] && [ ! -e many1.0001.heap ] &&
     [ ! -e many2.0001.heap ] || fail "many: $(ls)"
 [ "$(left)" -eq 0 ] || fail "many: left $(ls /dev/shm)"
+# Of many children of one program, too, which end without a profile.
+HEAPPROFILE=./children LD_PRELOAD=$MEMOIR_LIB ../told 0 children 2>errors
+[ "$(left)" -eq 8 ] || fail "children: $(left) files"
+"$MEMOIR_TOOL" recover >out 2>errors || fail "children: $(cat errors)"
+[ "$(find . -name 'children_*.0001.heap' | wc -l)" -eq 8 ] || fail "children: $(ls)"
 # Files of programs that were killed while they made them hold nothing, and go; those of others stay.
 true &
 ended=$!
