@@ -26,6 +26,7 @@
 #include "lib/dump/dump_file.h"
 #include "lib/dump/dump_lock.h"
 #include "lib/dump/dump_name.h"
+#include "lib/dump/recorder_ahead.h"
 #include "lib/dump/recorder_file.h"
 #include "lib/heap/observer.h"
 
@@ -539,6 +540,23 @@ void dump_before_leaving(void)
     error = capture_file_now();
     if (error != 0 && error != ENOENT)
         complain_of_capture(error);
+    dump_unlock();
+}
+
+bool dump_before_root(void)
+{
+    if (!dump_lock(true))
+        return false;
+    bool made = recorder_file_leave();
+    dump_unlock();
+    return made;
+}
+
+void dump_root_failed(bool made)
+{
+    if (!made || !dump_lock(true))
+        return;
+    ahead_drop();
     dump_unlock();
 }
 

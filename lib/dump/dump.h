@@ -50,6 +50,10 @@ void dump_recorder_end(void);
 /* The process is about to become one that may not make files where they are to be: a forked child
  * makes its own now. */
 void dump_before_leaving(void);
+/* The process is about to change its root folder. What the function returns is for the second one,
+ * if that fails. */
+bool dump_before_root(void);
+void dump_root_failed(bool made);
 /* The program is to write such a file at its end: if it is killed, the tool writes it, from the
  * recorder file. `which`: RECORDER_TOLD_... of base/file/recorder_format.h; `path`: its name, or
  * NULL: the next one of the style; `style` NULL: no more. */

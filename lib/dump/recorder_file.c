@@ -21,6 +21,7 @@
 #include "lib/dump/capture.h"
 #include "lib/dump/capture_file.h"
 #include "lib/dump/dump_name.h"
+#include "lib/dump/recorder_ahead.h"
 #include "lib/dump/recorder_kept.h"
 #include "lib/dump/recorder_paths.h"
 #include "lib/dump/style.h"
@@ -172,10 +173,12 @@ static int begin(void)
     if (confined(CONFINE_GROW))
         return ENOSYS;
     int got = create();
-    if (got < 0)
+    if (got >= 0) {
+        fd = os_move_up(got);
+        os_lock_for_process(fd);
+    } else if (kept || (fd = ahead_take(name, sizeof name)) < 0) {
         return -got;
-    fd = os_move_up(got);
-    os_lock_for_process(fd);
+    }
     id = os_file_id(fd);
     uint64_t most =
         kept && config.recorder_memory > KEPT_BYTES ? KEPT_BYTES : config.recorder_memory;
@@ -313,6 +316,11 @@ void recorder_file_told(unsigned which, const struct dump_style *style, const ch
         store_release(&copy->format, it->format);
     }
     paths_write(name, mirror_head());
+}
+
+bool recorder_file_leave(void)
+{
+    return wanted && !kept && config.recorder_run && ahead_make(asked);
 }
 
 void recorder_file_end(void)

@@ -25,6 +25,9 @@ int recorder_file_look(void);
  * be recorded. */
 bool recorder_file_waits(void);
 int recorder_file_now(void);
+/* The process is about to change its root folder: makes files for its children. Whether there are
+ * any; they go by `ahead_drop` if the change fails. */
+bool recorder_file_leave(void);
 /* Something was loaded or unloaded. Any thread, without the lock. */
 void recorder_file_objects(void);
 /* A moment with a name. */

@@ -2,12 +2,14 @@
 /*
  * setuid, setreuid, setresuid and chroot. A worker of a server is forked as root, and soon has
  * another user, or another root folder, with which it could not make a file of its own in the
- * folder of the recording: so the files that it is to have are made before. The calls are passed on
+ * folder of the recording: so the files that it is to have are made before, and before a change of
+ * the root folder some for its children. The calls are passed on
  * to libc, which changes the user of all threads. Not in the static archive, for there is no way to
  * libc's functions behind ours.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -37,7 +39,16 @@ EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved)
 
 EXPORT int chroot(const char *path)
 {
-    return NEXT(chroot)(path);
+    __typeof__(&chroot) change = NEXT(chroot);
+    int kept = errno;
+    bool made = memory_is_own() && dump_before_root();
+    errno = kept;
+    int result = change(path);
+    kept = errno;
+    if (result != 0)
+        dump_root_failed(made);
+    errno = kept;
+    return result;
 }
 
 /* The function of libc. These calls are rare: it is looked up each time. */

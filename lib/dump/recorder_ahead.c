@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/dump/recorder_ahead.h. A child takes a file by its lock of fcntl, which is the process's
+ * own: of two siblings that try at once one fails. The lock goes with its process, and then the
+ * file is not empty any more.
+ */
+#include "lib/dump/recorder_ahead.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/file/recorder_format.h"
+#include "base/os.h"
+#include "base/print.h"
+
+enum { MODE = 0600, AHEAD_MAX = 8 };
+
+static struct ahead {
+    int fd; /* 0: none */
+    struct os_file_id id;
+} files[AHEAD_MAX];
+static BULK char begin[RECORDER_PATH], path[RECORDER_PATH]; /* of their names; one of them */
+
+static bool ahead_open(struct ahead *file);
+static void name_make(char *name, size_t size, unsigned number);
+static bool is_empty(int fd);
+static void let_go(struct ahead *file);
+
+bool ahead_make(const char *start)
+{
+    struct print text;
+    for (unsigned i = 0; i < AHEAD_MAX; i++)
+        if (files[i].fd > 0)
+            return false;
+    print_start(&text, begin, sizeof begin);
+    print_format(&text, "%s-%d-ahead", start, (int)os_pid());
+    print_string(&text);
+    for (unsigned i = 0; i < AHEAD_MAX && !text.cut; i++) {
+        name_make(path, sizeof path, i);
+        if (!ahead_open(&files[i]))
+            break;
+    }
+    return files[0].fd > 0;
+}
+
+static void name_make(char *name, size_t size, unsigned number)
+{
+    struct print text;
+    print_start(&text, name, size);
+    print_format(&text, "%s%u", begin, number);
+    print_string(&text);
+}
+
+static bool ahead_open(struct ahead *file)
+{
+    int got = os_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, MODE);
+    if (got < 0)
+        return false;
+    file->fd = os_move_up(got);
+    file->id = os_file_id(file->fd);
+    return true;
+}
+
+void ahead_drop(void)
+{
+    for (unsigned i = 0; i < AHEAD_MAX; i++) {
+        if (files[i].fd <= 0)
+            continue;
+        name_make(path, sizeof path, i);
+        os_unlink(path);
+        let_go(&files[i]);
+    }
+}
+
+/* The program may have closed it, and opened another file under its number. */
+static void let_go(struct ahead *file)
+{
+    if (os_file_is(file->fd, file->id))
+        os_close(file->fd);
+    file->fd = 0;
+}
+
+int ahead_take(char *name, size_t size)
+{
+    for (unsigned i = 0; i < AHEAD_MAX; i++) {
+        int fd = files[i].fd;
+        if (fd <= 0 || !os_file_is(fd, files[i].id) || !os_lock_for_process(fd))
+            continue;
+        if (!is_empty(fd)) { /* of a child that has ended */
+            let_go(&files[i]);
+            continue;
+        }
+        files[i].fd = 0;
+        name_make(name, size, i);
+        return fd;
+    }
+    return -1;
+}
+
+static bool is_empty(int fd)
+{
+    char first;
+    return os_read_at(fd, &first, sizeof first, 0) == 0;
+}
