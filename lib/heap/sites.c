@@ -134,7 +134,7 @@ _Static_assert(sizeof(struct site) == sizeof(struct recorder_site) &&
                    (int)SITE_ID_BITS == (int)RECORDER_ERA_AT,
                "a row of the file is a site");
 
-static void sum_copy(struct track_sum *to, const struct track_sum *from)
+INLINE void sum_copy(struct track_sum *to, const struct track_sum *from)
 {
     store_relaxed(&to->requested, load_relaxed(&from->requested));
     store_relaxed(&to->usable, load_relaxed(&from->usable));
@@ -176,26 +176,40 @@ static NOINLINE void copy_fill(const struct site *site, uint32_t id)
         store_relaxed(&mirror_asked, true);
 }
 
-/* The row to count in; NULL: there is none, or the event was `counted` in the site, and the row is
- * new and has it. */
-static struct site *copy_of(const struct site *site, uint32_t id, bool counted)
+/* The row is new, or there is no file yet: in a forked child. */
+static NOINLINE struct site *copy_slow(const struct site *site, uint32_t id, bool counted)
 {
-    if (unlikely(!mirror_on())) { /* a forked child */
+    if (!mirror_on()) {
         if (os_now_ms() >= load_relaxed(&mirror_due_ms))
             store_relaxed(&mirror_asked, true);
         return NULL;
     }
-    struct site *copy = mirror_row(SHEET_SITES, id);
-    if (likely(copy != NULL && load_acquire(&copy->entry.a) == site->entry.a &&
-               load_relaxed(&copy->thread_link) == load_relaxed(&site->thread_link)))
-        return copy;
     copy_fill(site, id);
     return counted ? NULL : mirror_row(SHEET_SITES, id);
 }
 
+/* The row of the site; NULL: it is not made yet. Twenty instructions, in exact mode for each malloc
+ * and each free. */
+INLINE struct site *copy_ready(const struct site *site, uint32_t id)
+{
+    struct site *copy = likely(mirror_on()) ? mirror_row(SHEET_SITES, id) : NULL;
+    return likely(copy != NULL && load_acquire(&copy->entry.a) == site->entry.a &&
+                  load_relaxed(&copy->thread_link) == load_relaxed(&site->thread_link))
+               ? copy
+               : NULL;
+}
+
+/* The row to count in; NULL: there is none, or the event was `counted` in the site, and the row is
+ * new and has it. */
+static struct site *copy_of(const struct site *site, uint32_t id, bool counted)
+{
+    struct site *copy = copy_ready(site, id);
+    return likely(copy != NULL) ? copy : copy_slow(site, id, counted);
+}
+
 /* What a forked child has recorded without a file. It need not wait for one when that is much: this
  * may be its last event before it is killed. */
-static void child_missed(const struct site *site, size_t usable)
+static NOINLINE void child_missed(const struct site *site, size_t usable)
 {
     enum { MUCH = 1 << 20 };
     int64_t rate = sampler_rate_of(site_rate(site));
@@ -206,19 +220,26 @@ static void child_missed(const struct site *site, size_t usable)
     store_relaxed(&mirror_asked, true);
 }
 
+static NOINLINE void copy_begin_slow(const struct site *site, uint32_t id, size_t requested,
+                                     size_t usable, bool alone)
+{
+    struct site *copy = copy_of(site, id, true);
+    if (copy != NULL && alone)
+        sum_copy(&copy->allocated, &site->allocated);
+    else if (copy != NULL)
+        sum_add_shared(&copy->allocated, requested, usable);
+    else if (!mirror_on())
+        child_missed(site, usable);
+}
+
 void site_copy_begin(const struct site *site, uint32_t id, size_t requested, size_t usable,
                      bool alone)
 {
-    struct site *copy = copy_of(site, id, true);
-    if (copy == NULL) {
-        if (!mirror_on())
-            child_missed(site, usable);
-        return;
-    }
-    if (likely(alone))
+    struct site *copy = copy_ready(site, id);
+    if (likely(alone && copy != NULL))
         sum_copy(&copy->allocated, &site->allocated);
     else
-        sum_add_shared(&copy->allocated, requested, usable);
+        copy_begin_slow(site, id, requested, usable, alone);
 }
 
 void site_copy_again(const struct site *site, uint32_t id)
@@ -228,20 +249,17 @@ void site_copy_again(const struct site *site, uint32_t id)
         site_count(&copy->again, 1, false);
 }
 
-static void life_count(struct site *copy, struct site_ends *ends, unsigned life, bool own)
-{
-    if (life == LIFE_BUCKETS)
-        site_count(&copy->moved_out, 1, false);
-    else
-        site_count(&ends->lives[life], 1, own);
-}
-
 void site_copy_end_own(const struct site *site, uint32_t id, unsigned life)
 {
-    struct site *copy = copy_of(site, id, true);
-    if (copy == NULL)
+    struct site *copy = copy_ready(site, id);
+    if (unlikely(copy == NULL)) {
+        copy_slow(site, id, true);
         return;
-    life_count(copy, &copy->own, life, true);
+    }
+    if (unlikely(life == LIFE_BUCKETS))
+        site_count(&copy->moved_out, 1, false);
+    else
+        store_relaxed(&copy->own.lives[life], load_relaxed(&site->own.lives[life]));
     sum_copy(&copy->own.freed, &site->own.freed);
 }
 
@@ -251,7 +269,7 @@ void site_copy_end_other(const struct site *site, uint32_t id, size_t requested,
     struct site *copy = copy_of(site, id, false);
     if (copy == NULL)
         return;
-    life_count(copy, &copy->others, life, false);
+    site_count(life == LIFE_BUCKETS ? &copy->moved_out : &copy->others.lives[life], 1, false);
     sum_add_shared(&copy->others.freed, requested, usable);
 }
 
