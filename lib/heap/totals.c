@@ -9,6 +9,7 @@
  */
 #include "lib/heap/totals.h"
 
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/heap/recorder.h"
@@ -415,8 +416,23 @@ void totals_inherit(struct recorder *recorder)
 
 static uint64_t rest_ms; /* no point is added before this time */
 
+/* Resident memory by the kernel's counts, some 10 us: now and then. */
+static void memory_copy(struct recorder_head *head, uint64_t now_ms)
+{
+    enum { MEMORY_MS = 20 };
+    static uint64_t copied_ms;
+    if (now_ms - copied_ms < MEMORY_MS || confined(CONFINE_OPEN))
+        return;
+    copied_ms = now_ms;
+    struct series_memory memory;
+    series_memory_now(&memory);
+    const uint64_t numbers[] = {memory.peak, memory.anonymous, memory.files, memory.shared};
+    for (unsigned i = 0; i < COUNT_OF(numbers); i++)
+        store_relaxed(&head->numbers[RECORDER_MEMORY_AT + i], numbers[i]);
+}
+
 /* What a reader of the recorder file can't add up by itself. */
-static void numbers_copy(void)
+static void numbers_copy(uint64_t now_ms)
 {
     static BULK struct account account; /* stacks may be small */
     if (!turn_take(&peak.busy))
@@ -429,6 +445,7 @@ static void numbers_copy(void)
     struct recorder_head *head = mirror_head();
     for (unsigned i = 0; i < COUNT_OF(numbers); i++)
         store_relaxed(&head->numbers[i], numbers[i]);
+    memory_copy(head, now_ms);
     turn_give(&peak.busy);
 }
 
@@ -437,7 +454,7 @@ static void add_point(uint64_t now_ms)
     store_relaxed(&rest_ms, now_ms + heap_count() / HEAPS_A_MS);
     struct account_sum total = account_now();
     if (mirror_on())
-        numbers_copy();
+        numbers_copy(now_ms);
     band_around(held_bytes());
     series_add(&(struct series_point){
         .time_ms = now_ms,

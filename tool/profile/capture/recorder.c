@@ -418,7 +418,7 @@ static void write_totals(struct writing *it)
 
 static void write_allocator(struct writing *it)
 {
-    enum { OTHERS = 8 }; /* numbers of the head: free bytes in bins and what follows */
+    enum { OTHERS = RECORDER_MEMORY_AT + 4 }; /* from free bytes in bins on */
     const struct recorder_numbers *numbers = &it->numbers;
     const uint64_t sums[] = {numbers->allocs,
                              numbers->frees,
@@ -431,7 +431,6 @@ static void write_allocator(struct writing *it)
         put(it, sums[i]);
     for (unsigned i = 0; i < OTHERS; i++)
         put(it, it->sheets.head.numbers[i]);
-    put(it, 0);
     end_record(it);
 }
 

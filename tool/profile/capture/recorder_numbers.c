@@ -28,6 +28,8 @@ static void recorded_add(struct making *making);
 static bool all_recorded(const struct making *making);
 static void totals_make(struct making *making);
 static void sum_count(struct capture_sum *to, const struct capture_count *count);
+static void asked_make(struct recorder_numbers *numbers);
+static uint64_t less(uint64_t all, uint64_t part);
 static uint64_t min(uint64_t a, uint64_t b);
 static unsigned class_at(const struct making *making, uint64_t size);
 static uint64_t max(uint64_t a, uint64_t b);
@@ -149,6 +151,7 @@ static void totals_make(struct making *making)
     totals->refused = head->refused;
     totals->covered = head->covered & 1;
     totals->off_ms = head->off_ms;
+    asked_make(numbers);
     numbers->allocs = totals->allocated.objects;
     numbers->frees = totals->allocated.objects - totals->live.objects;
     numbers->alloc_bytes = totals->allocated.usable;
@@ -159,7 +162,24 @@ static void sum_count(struct capture_sum *to, const struct capture_count *count)
 {
     to->objects += count->blocks;
     to->usable += count->bytes;
-    to->requested += count->bytes; /* what was asked for is not known of all */
+    to->requested += count->bytes; /* less what the sites know, below */
+}
+
+/* What the program asked for: the counters know block sizes alone, the sites both. */
+static void asked_make(struct recorder_numbers *numbers)
+{
+    struct capture_totals *totals = &numbers->totals;
+    struct capture_sum *sums[] = {&totals->live, &totals->allocated, &totals->peak};
+    double rounding[COUNT_OF(sums)] = {0};
+    for (size_t i = 0; i < numbers->row_count; i++) {
+        const struct capture_row *row = &numbers->rows[i];
+        const struct capture_sum *parts[] = {&row->live, &row->allocated, &row->peak};
+        for (unsigned k = 0; k < COUNT_OF(parts); k++)
+            rounding[k] += (double)less(parts[k]->usable, parts[k]->requested) * row->weight;
+    }
+    for (unsigned k = 0; k < COUNT_OF(sums); k++)
+        sums[k]->requested =
+            rounding[k] < (double)sums[k]->usable ? sums[k]->usable - (uint64_t)rounding[k] : 0;
 }
 
 static uint64_t less(uint64_t all, uint64_t part)
