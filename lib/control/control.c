@@ -128,7 +128,7 @@ int control_record(int fd)
 
 int control_record_stop(void)
 {
-    int error = init_done() ? dump_write(&capture, DUMP_EXIT, NULL, "record stop", NULL) : ENOENT;
+    int error = init_done() ? dump_capture_stop(&capture) : ENOENT;
     capture_changed("");
     return error;
 }

@@ -215,6 +215,11 @@ int capture_file_adopt(int passed)
     return error;
 }
 
+bool capture_file_adopted(void)
+{
+    return adopted;
+}
+
 static int still_there(void)
 {
     if (is_ours(fd))
@@ -344,6 +349,11 @@ int capture_file_mark(const char *mark)
     int error = ready();
     recorder_file_mark(mark, &total);
     return done(error != 0 ? error : capture_mark(&capture, mark, &total));
+}
+
+void capture_file_stopped(void)
+{
+    complete = false;
 }
 
 void capture_file_forked(void)

@@ -33,6 +33,9 @@ void capture_file_forked(void);
 /* Whether it has begun and not ended; whether the last call wrote the end of it. */
 bool capture_file_open(void);
 bool capture_file_complete(void);
+/* Whether it is a client's; it was ended by a client, and the program goes on. */
+bool capture_file_adopted(void);
+void capture_file_stopped(void);
 /* The name of the file, or of the file that could not be opened. */
 const char *capture_file_name(void);
 

@@ -483,8 +483,25 @@ int dump_capture_fd(int fd, char *name)
         return lock_error();
     int error = capture_file_adopt(fd);
     memcpy(name, capture_file_name(), DUMP_NAME_SIZE);
-    if (error == 0)
+    if (error == 0) {
+        recorder_file_keep(); /* it may be killed */
         error = capture_file_snapshot("record", false);
+    }
+    dump_unlock();
+    return error;
+}
+
+int dump_capture_stop(const struct dump_style *style)
+{
+    if (!dump_lock(true))
+        return lock_error();
+    bool adopted = capture_file_adopted();
+    if (adopted) /* first: nothing is to be added to a capture that is complete */
+        recorder_file_capture(NULL);
+    struct totals_now now = totals_now();
+    int error = dump_write_locked(style, DUMP_EXIT, NULL, "record stop", &now);
+    if (adopted)
+        capture_file_stopped();
     dump_unlock();
     return error;
 }

@@ -42,6 +42,8 @@ int dump_mark(const char *name);
 /* The same in an open file, which is duplicated; EBUSY if there is one. No message. `name`, of
  * DUMP_NAME_SIZE bytes, gets the kernel's name of the file. */
 int dump_capture_fd(int fd, char *name);
+/* Ends the capture; the program goes on. */
+int dump_capture_stop(const struct dump_style *style);
 /* The recorder file of the process, lib/dump/recorder_file.h: begins; what came or went by dlopen
  * and dlclose; the program ends, after `triggers_exit`. */
 int dump_recorder(const char *path);

@@ -281,7 +281,10 @@ void recorder_file_capture(const char *path)
     if (!mirror_on())
         return;
     store_relaxed(&mirror_head()->last_ms, os_now_ms()); /* not before the capture began */
-    path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
+    if (path == NULL)
+        mirror_head()->capture[0] = '\0';
+    else
+        path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
     paths_write(name, mirror_head());
 }
 
@@ -335,12 +338,24 @@ void recorder_file_end(void)
     }
 }
 
+static bool is_told(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < RECORDER_TOLD_COUNT; i++)
+        any |= told[i].format != RECORDER_FORMAT_NONE;
+    return any;
+}
+
 void recorder_file_forked(void)
 {
     if (!load_acquire(&wanted))
         return;
     mirror_forget();
     let_go();
+    if (kept && !is_told()) { /* the parent's was for a capture that it does not go on with */
+        wanted = kept = false;
+        return;
+    }
     child = true;
     store_relaxed(&mirror_due_ms, os_now_ms() + CHILD_MS);
     store_relaxed(&mirror_missed, 0);

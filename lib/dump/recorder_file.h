@@ -15,7 +15,7 @@
 /* 0 or an errno value. ENOTSUP: a file system that can't promise space. */
 int recorder_file_begin(const char *path);
 const char *recorder_file_name(void);
-/* The program is to write a profile at its end: where there is no file yet, makes one that goes
+/* The program is to write a profile at its end, or a client has begun a recording: where there is no file yet, makes one that goes
  * when the program ends in order. Nothing is said where that fails. */
 void recorder_file_keep(void);
 /* Makes the file of a forked child that has recorded something, and tells the file what has been
@@ -33,7 +33,7 @@ void recorder_file_objects(void);
 /* A moment with a name. */
 struct account_sum;
 void recorder_file_mark(const char *name, const struct account_sum *total);
-/* The capture of the process is in this file now. */
+/* The capture of the process is in this file now; NULL: it has none any more. */
 void recorder_file_capture(const char *path);
 /* The program was told to write such a file at its end; `which` is one of RECORDER_TOLD_..., `path`
  * its name, or NULL: the next one of the style. `style` NULL: it was not, or will not any more. */

@@ -3,7 +3,8 @@
 # run-serial: all processes of a user share one folder of sockets.
 # `memoir ctl PID record FILE` begins a recording in a process that nobody prepared, and `record
 # stop` ends it: the file is the client's, with mode 0600; the heap over time goes back to the start
-# of the process; killed, the file reads up to its last snapshot; children do not go on with it.
+# of the process; killed, the file reads up to its last snapshot, and `memoir recover` adds the rest;
+# children do not go on with it.
 . "$(dirname "$0")/common.sh"
 need pgrep
 cat >"$place/target.c" <<'END'
@@ -49,8 +50,10 @@ chmod 755 "$place/libmemoir.so"
 build "$place/target.c" -o "$place/target"
 build -static "$place/target.c" "$MEMOIR_STATIC" -o "$place/static"
 cd "$place/here" || exit 2
-trap 'for p in $running; do kill -9 "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
+trap 'for p in $running; do kill -9 "$p" 2>/dev/null; done; forget; rm -rf "$place"' EXIT
 ctl() { "$MEMOIR_TOOL" ctl "$pid" "$@" >"$place/said" 2>"$place/wrong"; }
+recover() { "$MEMOIR_TOOL" recover "$pid" >"$place/said" 2>"$place/wrong"; }
+allocations() { "$MEMOIR_TOOL" report --json "$1" 2>/dev/null | sed -n 's/^ *"allocations": \([0-9]*\),*/\1/p' | head -n 1; }
 said() { # PATTERN
     cat "$place/said" "$place/wrong" | grep -Eq -- "$1" ||
         fail "$what: no line '$1' in: $(cat "$place/said" "$place/wrong")"
@@ -98,12 +101,24 @@ for program in target static; do
     said '^ *◆.* middle$'
     said '^ *◆.* record stop$'
     sleep 1.5 # then the helper is gone
-    descriptors | cmp -s - "$place/before" || fail "$what: descriptors: $(descriptors)"
+    # the recorder file is for the next one, too
+    kept=/dev/shm/memoir-$(id -u)-end-$pid
+    descriptors | grep -v " $kept\$" | cmp -s - "$place/before" || fail "$what: descriptors: $(descriptors)"
     # once more; and killed
     expect 0 ctl record killed.memoir
+    sleep 1
     kill -9 "$pid"
     wait "$pid" 2>/dev/null
     readable killed.memoir
+    last=$(allocations killed.memoir)
+    expect 0 recover
+    said "^memoir: $place/here/killed.memoir, of process $pid\$"
+    readable killed.memoir
+    [ "$(allocations killed.memoir)" -ge $((last + 20)) ] ||
+        fail "$what: $last allocations, then $(allocations killed.memoir)"
+    "$MEMOIR_TOOL" time killed.memoir >"$place/said" 2>&1
+    said '^ *◆.* record$'
+    [ ! -e "$kept" ] && [ ! -e "/dev/shm/.memoir-$(id -u)-end-$pid.paths" ] || fail "$what: left $kept"
     quiet "$place/errors"
     rm -f ./*.memoir
 done
@@ -118,7 +133,13 @@ sleep 1
 [ "$(find . -type f)" = ./run.memoir ] || fail "$what: $(find . -type f)"
 readable run.memoir
 quiet "$place/errors"
-kill "$pid"
+# a recording that was ended before the kill: nothing is added to it
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+last=$(allocations run.memoir)
+expect 0 recover
+[ "$(allocations run.memoir)" -eq "$last" ] && [ "$(find . -type f)" = ./run.memoir ] || fail "$what: $(ls)"
+[ -z "$(find /dev/shm -name "*-end-$pid*")" ] || fail "$what: left $(find /dev/shm -name "*-end-$pid*")"
 rm -f ./*.memoir
 
 what='memoir run'

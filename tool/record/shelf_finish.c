@@ -28,6 +28,8 @@ static bool capture_continues(const struct state *state, bool *empty);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static void told_write(const struct state *state, const char *bytes, size_t size);
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
+static bool is_told(const char *bytes, size_t size);
+static bool kept_remove(const struct state *state);
 
 size_t shelf_collect(const struct shelf_about *about)
 {
@@ -178,14 +180,20 @@ bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct e
     return true;
 }
 
-/* Only the files that the process was told to write; `to`: the last one. */
+/* Only the capture that a client began, and the files that the process was told to write; `to`: the
+ * last one. */
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error)
 {
+    bool empty;
+    if (state->about.capture[0] && !state->about.ended && capture_continues(state, &empty)) {
+        snprintf(to, PATH_MAX, "%s", state->about.capture);
+        return capture_write(state, to, error) && kept_remove(state);
+    }
     size_t size = 0;
     char *bytes = state_bytes(state->path, false, &size);
     if (!bytes)
         return error_set(error, ERROR_INPUT, "%s: %s", state->path, strerror(errno));
-    bool due = !state->about.ended && state->about.ready;
+    bool due = !state->about.ended && state->about.ready && is_told(bytes, size);
     bool ok =
         shelf_told(state->path, bytes, size, &state->about, false, to) && (to[0] != '\0' || !due);
     free(bytes);
@@ -195,6 +203,23 @@ static bool kept_write(const struct state *state, char to[PATH_MAX], struct erro
         return error_hint(error, "memoir recover %u -o FILE   keeps it as a recording",
                           state->about.pid);
     }
+    return kept_remove(state);
+}
+
+static bool is_told(const char *bytes, size_t size)
+{
+    struct recorder_told told[RECORDER_TOLD_COUNT];
+    bool any = false;
+    if (!recorder_told(bytes, size, told))
+        return true;
+    for (unsigned i = 0; i < RECORDER_TOLD_COUNT; i++)
+        any |= told[i].format != RECORDER_FORMAT_NONE;
+    return any;
+}
+
+/* All that could be read of it is written. */
+static bool kept_remove(const struct state *state)
+{
     char kept[PATH_MAX];
     snprintf(kept, sizeof kept, "%s/memoir-%u-damaged-%u", kept_folder, geteuid(),
              state->about.pid);
