@@ -15,8 +15,9 @@
 /* 0 or an errno value. ENOTSUP: a file system that can't promise space. */
 int recorder_file_begin(const char *path);
 const char *recorder_file_name(void);
-/* The program is to write a profile at its end, or a client has begun a recording: where there is no file yet, makes one that goes
- * when the program ends in order. Nothing is said where that fails. */
+/* The program is to write a profile at its end, or a client has begun a recording: where there is
+ * no file yet, makes one that goes when the program ends in order. Nothing is said where that fails.
+ */
 void recorder_file_keep(void);
 /* Makes the file of a forked child that has recorded something, and tells the file what has been
  * loaded or unloaded. 0 or an errno value. */
