@@ -21,6 +21,9 @@ size_t os_page_size(void);
 int os_map_at(void *at, size_t size);
 /* The same at any address. NULL if memory is out. */
 void *os_map(size_t size);
+/* Whether the kernel's setting for overcommit grants a mapping of this size. True if it could not
+ * be made anyway, for lack of addresses. */
+bool os_overcommits(size_t size);
 /* In huge pages of 1 << shift bytes that the system has set aside. NULL: it has too few. */
 void *os_map_huge(size_t size, unsigned shift);
 /* The same, shared with children. */
@@ -229,7 +232,7 @@ bool os_file_copies(int fd);
 
 /* Whether a process of that id exists, as far as we can see. */
 bool os_process_alive(pid_t pid);
-/* The machine's memory in bytes. */
+/* The machine's memory in bytes, without swap. */
 uint64_t os_memory_size(void);
 /* The soft limit of getrlimit; UINT64_MAX: none. */
 uint64_t os_limit(int resource);

@@ -55,6 +55,20 @@ void *os_map(size_t size)
     return failed(got) ? NULL : (void *)got;
 }
 
+/* Both calls fail where addresses are out. */
+bool os_overcommits(size_t size)
+{
+    long got = arch_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool counted = got != -ENOMEM;
+    if (!counted)
+        got = map(NULL, size, 0);
+    if (failed(got))
+        return true;
+    os_unmap((void *)got, size);
+    return counted;
+}
+
 void *os_map_huge(size_t size, unsigned shift)
 {
     enum { HUGE_AT = 26 };

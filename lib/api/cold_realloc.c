@@ -56,6 +56,8 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     size_t before = large_size(span);
     struct heap *heap = cold_heap(false);
     cold_look_at_peak(); /* while held bytes are those of the old block */
+    if (size > before && !arena_grants(size - before))
+        return NULL;
     if (large_resize(span, size)) {
         resized(heap, p, span, before, size, caller);
         return p;
@@ -106,7 +108,7 @@ size_t cold_resize(void *p, size_t size, const struct caller *caller)
     if (unlikely(load_relaxed(&hooks_any)))
         filled = cold_usable(p);
     cold_look_at_peak();
-    if (large_resize(span, size)) {
+    if ((size <= before || arena_grants(size - before)) && large_resize(span, size)) {
         resized(heap, p, span, before, size, caller);
         now = cold_usable(p);
     }

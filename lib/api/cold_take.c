@@ -238,12 +238,27 @@ static bool kept_yield(size_t size, const struct caller *caller)
     return debugged || cells || large;
 }
 
+/* Whether the kernel's setting for overcommit allows the block; an alignment counts as the size
+ * does. Any machine has a few megabytes. */
+INLINE bool is_granted(size_t size, size_t align)
+{
+    enum { ALWAYS = 32 << 20 };
+    size_t more;
+    if (likely((size | align) < ALWAYS))
+        return true;
+    return !__builtin_add_overflow(size, align, &more) && arena_grants(more);
+}
+
 /* From an owner, or from the heap if that is NULL. Inlined: every sample comes this way. */
 INLINE void *take_from(struct owner *owner, size_t size, size_t align, const struct origin *origin,
                        bool *zero)
 {
     void *block;
     for (;;) {
+        if (unlikely(!is_granted(size, align)) && !cold_has_source()) {
+            block = NULL;
+            break;
+        }
         if (unlikely(!cold_begin(origin->caller)))
             return lock_held != 0 ? emergency_take(size, align) : NULL;
         block = unlikely(owner != NULL) ? cold_owned_inside(owner, size, align, origin, zero)

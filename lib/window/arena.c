@@ -63,6 +63,7 @@ static struct table live[LIVE_TABLES], kinds, units, spans, meta;
 static size_t window_size; /* bytes that may ever be opened */
 static size_t claimed;     /* bytes of the window that are mapped: gaps do not count */
 static size_t beside;      /* bytes of blocks elsewhere */
+static size_t memory;      /* the machine's */
 
 /* A piece that is mapped while its tables are not yet: its bytes, 0 when there is none. */
 static size_t opening_at, opening;
@@ -164,6 +165,7 @@ static bool place_try(const struct place *place)
 
 bool arena_init(void)
 {
+    memory = os_memory_size(); /* now, before the program may forbid itself to ask */
     for (size_t i = 0; i < COUNT_OF(places); i++)
         if (place_try(&places[i]))
             return true;
@@ -225,6 +227,21 @@ bool arena_limited(size_t more)
 {
     uint64_t limit = load_relaxed(&config.limit);
     return unlikely(limit != 0) && load_relaxed(&claimed) + load_relaxed(&beside) + more > limit;
+}
+
+/* Our mappings are not counted against memory (MAP_NORESERVE), because free runs stay mapped. So
+ * the kernel grants any size, where glibc's malloc gets ENOMEM for what exceeds memory and swap,
+ * and programs that count on NULL would write until they are killed. A mapping that counts is made
+ * to ask, and taken back at once. */
+bool arena_grants(size_t more)
+{
+    if (likely(more <= memory))
+        return true;
+    uint64_t signals;
+    os_signals_set(UINT64_MAX, &signals); /* a handler may jump out, and the mapping would stay */
+    bool granted = os_overcommits(more);
+    os_signals_set(signals, NULL);
+    return granted;
 }
 
 void arena_beside(ptrdiff_t bytes)

@@ -56,6 +56,8 @@ bool arena_init(void);
 uint32_t arena_claim(uint32_t units, uint32_t *got);
 /* Whether the option `limit` forbids `more` bytes. */
 bool arena_limited(size_t more);
+/* Whether the kernel's setting for overcommit lets one call of malloc have `more` bytes. */
+bool arena_grants(size_t more);
 /* Counts bytes of blocks that lie elsewhere for it; negative ones go back to the kernel. */
 void arena_beside(ptrdiff_t bytes);
 /* Makes the table of spans, or the metadata, at least `bytes` long. False when memory is out. */

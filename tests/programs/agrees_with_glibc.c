@@ -42,6 +42,7 @@ static const size_t aligns[] = {
     1 << 20,
     3 << 20,
     (size_t)1 << 30,
+    (size_t)1 << 42,
     top >> 17,
     top >> 16,
     top >> 1,
@@ -65,6 +66,7 @@ static const size_t sizes[] = {
     4096,
     4097,
     100000,
+    (size_t)1 << 42, /* more than a machine has: the kernel's setting for overcommit decides */
     (size_t)1 << 46,
     top - 100001,
     top - 4097,
@@ -160,6 +162,21 @@ static void plain(size_t size)
     }
 }
 
+/* The kernel looks at what is added, not at the sum. Nothing is written to the block but a text. */
+static void grown(size_t before, size_t after)
+{
+    char *block = malloc(before), *longer;
+    if (block == NULL)
+        return;
+    strcpy(block, "abc");
+    errno = UNTOUCHED;
+    longer = realloc(block, after);
+    printf("realloc of a large block: %s, errno %d\n", longer == NULL ? "NULL" : "block", errno);
+    if (strcmp(longer == NULL ? block : longer, "abc") != 0)
+        printf("LOST\n");
+    free(longer == NULL ? block : longer);
+}
+
 static void questions(void)
 {
     static const int values[] = {
@@ -231,6 +248,9 @@ int main(int count, char **arguments)
             aligned(aligns[i], sizes[j]);
     for (size_t j = 0; j < COUNT(sizes); j++)
         plain(sizes[j]);
+    size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * PAGE;
+    grown(1 << 20, (size_t)1 << 42);
+    grown(memory / 2, memory + memory / 4);
     questions();
     stats_in_a_buffer();
     pthread_create(&thread, NULL, cancelled, NULL);
