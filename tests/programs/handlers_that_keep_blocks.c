@@ -12,16 +12,17 @@
 #include "tests/programs/work.h"
 
 #ifdef __x86_64__
-enum { TRAP_FLAG = 0x100, BYTES = 100, WARM = 40, DRAIN = 200, STEPS_MAX = 400 };
+enum { TRAP_FLAG = 0x100, BYTES = 100, WARM = 40, DRAIN = 1000, STEPS_MAX = 400 };
 enum { FINE, TWICE = 10, BEYOND = 11, CHILD_SECONDS_MAX = 5 };
 
-enum deed { PAIR, PAIRS, KEEP, REPLACE, FREE, DEEDS };
-static const char *const names[DEEDS] = {"pair", "pairs", "keep", "replace", "free"};
+enum deed { PAIR, PAIRS, KEEP, REPLACE, FREE, FREES, DEEDS };
+static const char *const names[DEEDS] = {"pair", "pairs", "keep", "replace", "free", "frees"};
 
 static int step_wanted;
 static volatile sig_atomic_t steps;
 static enum deed deed;
-static void *spare[2], *kept;
+enum { MANY = 600 }; /* more than a thread keeps of this size */
+static void *spare[2], *kept, *many[MANY];
 
 static void handler_does(void)
 {
@@ -43,6 +44,11 @@ static void handler_does(void)
         kept = malloc(BYTES);
         free(spare[0]);
         spare[0] = NULL;
+        break;
+    case FREES:
+        for (int i = 0; i < MANY; i++) {
+            free(many[i]);
+        }
         break;
     default:
         free(spare[0]);
@@ -99,6 +105,9 @@ static void be_child(bool in_free)
         for (int i = 0; i < WARM; i++) {
             free(blocks[i]);
         }
+    }
+    for (int i = 0; deed == FREES && i < MANY; i++) {
+        many[i] = malloc(BYTES);
     }
     spare[0] = malloc(BYTES);
     spare[1] = malloc(BYTES);

@@ -21,11 +21,11 @@ try "$MEMOIR_LIB"
 for deed in pair free; do
     grep -q "^$deed: harm at 0 " "$place/out" || fail "$deed does harm"
 done
-[ "$(grep -c 'hung at 0$' "$place/out")" -eq 5 ] || fail "it hangs"
+[ "$(grep -c 'hung at 0$' "$place/out")" -eq 6 ] || fail "it hangs"
 given=$mode
 for mode in harden:on guard:full debug:on heap.rate:0; do
     try "$MEMOIR_LIB"
-    [ "$(grep -c ': harm at 0 of .* hung at 0$' "$place/out")" -eq 5 ] || fail "$mode: $harmful"
+    [ "$(grep -c ': harm at 0 of .* hung at 0$' "$place/out")" -eq 6 ] || fail "$mode: $harmful"
 done
 mode=$given
 for library in "" /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 \
