@@ -306,13 +306,24 @@ void account_take(struct account *account)
         used_bytes + account->dirty_bytes + account->metadata_bytes + outside_mapped();
 }
 
+static struct account_apart apart;
+
+void account_add_apart(const struct account_apart *added)
+{
+    apart = *added;
+}
+
 void account_ask_kernel(struct account *account, bool waits)
 {
     enum { PARTS_MAX = 2048 }; /* of 4 MiB: all of a heap up to 8 GiB */
     size_t most = waits ? OS_ALL_PARTS : PARTS_MAX;
     account->metadata_bytes = arena_tables_resident(most);
-    account->resident_bytes =
-        account->metadata_bytes + arena_resident(most) + outside_resident(most);
+    account->resident_bytes = arena_resident(most) + outside_resident(most);
+    if (apart.blocks != NULL) {
+        account->metadata_bytes += apart.tables(most);
+        account->resident_bytes += apart.blocks(most);
+    }
+    account->resident_bytes += account->metadata_bytes;
 }
 
 void account_elsewhere(unsigned class, size_t usable, bool begins)

@@ -58,6 +58,12 @@ void account_take(struct account *account);
  * of the heap; unless the caller waits for it, at most 10 ms: beyond 8 GiB every nth page is asked
  * for then. */
 void account_ask_kernel(struct account *account, bool waits);
+/* Blocks that are not in the window (guarded ones): how many bytes of them, and of their tables,
+ * are in memory, for `account_ask_kernel`. `parts_max` as for `os_resident`. */
+struct account_apart {
+    size_t (*blocks)(size_t parts_max), (*tables)(size_t parts_max);
+};
+void account_add_apart(const struct account_apart *added);
 /* Only `classes`: what was allocated and freed. */
 void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
 /* The same of what no heap counts: blocks past the bins, with an owner, and all of ended heaps.

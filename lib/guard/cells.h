@@ -134,6 +134,9 @@ uint32_t cells_inside(uintptr_t address);
 bool cells_range(uintptr_t *start, uintptr_t *end);
 /* The same for the cells themselves. */
 void cells_table(uintptr_t *start, uintptr_t *end);
+/* Bytes of both that are in memory; `parts_max` as for `os_resident`. */
+size_t cells_resident(size_t parts_max);
+size_t cells_table_resident(size_t parts_max);
 
 /* In a forked child, and after a jump out of a signal handler. */
 void cells_recover(uint32_t parent_id);

@@ -128,3 +128,15 @@ void cells_table(uintptr_t *start, uintptr_t *end)
     *start = (uintptr_t)region.cells;
     *end = *start + region_table_bytes();
 }
+
+size_t cells_resident(size_t parts_max)
+{
+    size_t bytes = (size_t)load_relaxed(&region.pages_used) * region.page_size;
+    return os_resident((void *)region.start, bytes, parts_max);
+}
+
+size_t cells_table_resident(size_t parts_max)
+{
+    size_t bytes = (size_t)load_relaxed(&region.count) * sizeof *region.cells;
+    return os_resident(region.cells, bytes, parts_max);
+}

@@ -45,6 +45,8 @@ void guard_init(bool scanned)
     if (!many)
         limits.quarantine_bytes = least(limits.quarantine_bytes, SAMPLED_BYTES);
     bool fine = cells_init(&limits);
+    if (fine)
+        account_add_apart(&(struct account_apart){cells_resident, cells_table_resident});
     if (!fine && all)
         message_write(none, sizeof none - 1);
     guard_all = fine && all;

@@ -155,9 +155,10 @@ static int try_all(bool in_free, int *harm, int *hung)
     return step_wanted - 1;
 }
 
-int main(void)
+int main(int count_words, char **words)
 {
-    for (int i = 0; i < DEEDS; i++) {
+    int deeds = count_words > 1 ? atoi(words[1]) : DEEDS; /* the first ones */
+    for (int i = 0; i < deeds; i++) {
         int harm = 0, hung = 0;
         deed = (enum deed)i;
         int count = try_all(false, &harm, &hung);

@@ -80,4 +80,30 @@ echo 'main 5' >parts.folded
 rm parts.memoir
 "$MEMOIR_TOOL" stats >out 2>&1
 [ $? -eq 2 ] || fail "of nothing: exit code, and $(cat out)"
+
+# Pages of guarded blocks are the heap's: each of the 2,000 live ones has one.
+cat >guarded.py <<'END'
+import json, sys
+of = {row["key"]: row["bytes"] for row in json.load(open(sys.argv[1]))["rows"]}
+MiB = 1 << 20
+most = 10 * MiB if "stacks" in of else 18 * MiB
+if not 8 * MiB <= of["other"] <= most or of["heap"] < 2000 * 4096 or of.get("untouched", 0) != 0:
+    sys.exit(f"other {of['other']}, heap {of['heap']}, untouched {of.get('untouched')}")
+END
+for mode in guard:full debug:on; do
+    : >ready
+    MEMOIR=$mode LD_PRELOAD=$MEMOIR_LIB ./parts >ready 2>errors &
+    process=$!
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+        [ ! -s ready ] || break
+        sleep 1
+    done
+    "$MEMOIR_TOOL" stats $process --json >stats.json 2>errors || fail "$mode: exit code $?: $(cat errors)"
+    python3 guarded.py stats.json || fail "$mode: $("$MEMOIR_TOOL" stats $process)"
+    "$MEMOIR_TOOL" ctl $process dump "$place/parts.memoir" >out 2>&1 || fail "no dump: $(cat out)"
+    "$MEMOIR_TOOL" stats parts.memoir --json >file.json 2>errors || fail "$mode: exit code $?: $(cat errors)"
+    python3 guarded.py file.json || fail "$mode, of a capture: $("$MEMOIR_TOOL" stats parts.memoir)"
+    rm parts.memoir
+    kill $process
+done
 finish
