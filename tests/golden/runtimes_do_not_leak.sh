@@ -53,4 +53,43 @@ for name in clean own; do
         fail "stripped: $(cat own.stripped.txt)"
 done
 grep -q own_leak own.dynamic.txt || fail "the program's own leak is not named: $(cat own.dynamic.txt)"
+
+# A function that leads stdio to its buffer and loses a block of its own: in `run` and `check` alike,
+# whatever frames a view leaves out, the block is found.
+cat >both.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static void both(void)
+{
+    char line[100];
+    FILE *file = fopen("both.c", "r");
+    if (file == NULL || fgets(line, sizeof line, file) == NULL || fclose(file) != 0)
+        exit(2);
+    char *volatile lost = malloc(5000);
+    lost = NULL;
+}
+int main(void)
+{
+    char wiped[4000];
+    both();
+    memset(wiped, 0, sizeof wiped);
+    __asm__ volatile("" : : "r"(wiped) : "memory");
+    return 0;
+}
+C
+for debug in -g ''; do
+    # shellcheck disable=SC2086 # none or one
+    "$CC" -O1 $debug both.c -o both || exit 2
+    "$MEMOIR_TOOL" run --leaks -o both.memoir ./both >both.txt 2>&1
+    run=$?
+    "$MEMOIR_TOOL" leaks both.memoir >both.leaks
+    leaks=$?
+    "$MEMOIR_TOOL" check both.memoir --no-leaks >both.check
+    check=$?
+    [ "$run,$leaks,$check" = 1,1,1 ] ||
+        fail "both $debug: status $run, $leaks and $check: $(cat both.txt both.leaks both.check)"
+    grep -q '5.00 KiB at 1 site' both.txt || fail "both $debug: $(cat both.txt)"
+    ! grep -q suppressed both.txt || fail "both $debug: $(grep suppressed both.txt)"
+done
 finish

@@ -481,7 +481,7 @@ static void equal_frames_are_one_stack(void)
     assert(strcmp(view.frames[other.frames[0]].name, "malloc") == 0);
     assert(view_sum(&view, 4).value == 15 && view_sum(&view, 4).objects == 4);
     float history[PROFILE_MOMENTS_MAX];
-    assert(view_history(&view, 4, history) && history[3] == 4 + 5 + 6 + 7 && history[2] == 0);
+    assert(view_history(&view, 4, NULL, history) && history[3] == 4 + 5 + 6 + 7 && history[2] == 0);
     view_free(&view);
     options.by = VIEW_SITE;
     options.base = &kept;

@@ -23,8 +23,8 @@ struct moments {
     int64_t times_ns[PROFILE_MOMENTS_MAX];
 };
 
-static bool rest_make(struct leaks *leaks, const struct view *view, const bool *suppressed);
-static bool *suppressed_stacks(const struct view *view, const struct suppressions *suppressions);
+static bool rest_make(struct leaks *leaks, const struct view *view);
+static bool *samples_suppressed(const struct view *view, const struct suppressions *suppressions);
 static bool stack_fits(const struct profile *profile, uint32_t stack,
                        const struct suppressions *suppressions);
 static size_t frames_of(const struct profile *profile, uint32_t stack,
@@ -37,10 +37,10 @@ static enum leaks_rule rule_of(const struct view *view, const struct leaks_optio
                                const struct moments *moments);
 static bool is_lost(const struct view *view);
 static bool is_exact(const struct profile *profile);
-static bool rows_make(struct leaks *leaks, const struct view *view, const bool *suppressed,
+static bool rows_make(struct leaks *leaks, const struct view *view,
                       float (*history)[PROFILE_MOMENTS_MAX]);
-static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
-                    const struct view_value *sum, float history[PROFILE_MOMENTS_MAX]);
+static void row_add(struct leaks *leaks, struct leaks_row *row, const struct view *view,
+                    size_t stack, float history[PROFILE_MOMENTS_MAX]);
 static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MAX]);
 static bool rows_base(struct leaks *leaks, const struct view *view);
 static void row_history(struct leaks_row *row, const struct moments *moments, const float *history);
@@ -55,16 +55,15 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
 {
     struct moments moments;
     size_t room = view->stacks_count + 1;
-    bool *suppressed = suppressed_stacks(view, options->suppressions);
     float(*history)[PROFILE_MOMENTS_MAX] = calloc(room, sizeof *history);
 
     moments_of(&moments, view->profile);
     *leaks = (struct leaks){.rule = rule_of(view, options, &moments)};
     leaks->rows = calloc(room, sizeof *leaks->rows);
-    bool done = suppressed && history && leaks->rows &&
-                rows_make(leaks, view, suppressed, history) &&
+    leaks->left_out = samples_suppressed(view, options->suppressions);
+    bool done = leaks->left_out && history && leaks->rows && rows_make(leaks, view, history) &&
                 (!view->base || rows_base(leaks, view));
-    done = done && (leaks->rule != LEAKS_LOST || rest_make(leaks, view, suppressed));
+    done = done && (leaks->rule != LEAKS_LOST || rest_make(leaks, view));
     for (size_t i = 0; done && i < leaks->count; i++) {
         struct leaks_row *row = &leaks->rows[i];
         row_history(row, &moments, history[i]);
@@ -79,41 +78,41 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
     else
         leaks_free(leaks);
     free(history);
-    free(suppressed);
     return done;
 }
 
-static bool rest_make(struct leaks *leaks, const struct view *view, const bool *suppressed)
+static bool rest_make(struct leaks *leaks, const struct view *view)
 {
-    leaks->indirect = looks_rows(view, TYPE_INDIRECT_OBJECTS, TYPE_INDIRECT_SPACE, suppressed,
+    leaks->indirect = looks_rows(view, TYPE_INDIRECT_OBJECTS, TYPE_INDIRECT_SPACE, leaks->left_out,
                                  &leaks->indirect_count);
-    leaks->forgotten = looks_rows(view, TYPE_FORGOTTEN_OBJECTS, TYPE_FORGOTTEN_SPACE, suppressed,
-                                  &leaks->forgotten_count);
+    leaks->forgotten = looks_rows(view, TYPE_FORGOTTEN_OBJECTS, TYPE_FORGOTTEN_SPACE,
+                                  leaks->left_out, &leaks->forgotten_count);
     for (size_t i = 0; leaks->forgotten && i < leaks->forgotten_count; i++)
         leaks->forgotten_bytes += leaks->forgotten[i].bytes;
     return leaks->indirect && leaks->forgotten;
 }
 
-/* By stack of the view. The whole stacks are looked at, with the frames that the view leaves out.
- */
-static bool *suppressed_stacks(const struct view *view, const struct suppressions *suppressions)
+/* By sample: stacks of the view leave frames out, and may be those of samples that are suppressed
+ * and of others. The whole stacks are looked at. */
+static bool *samples_suppressed(const struct view *view, const struct suppressions *suppressions)
 {
     const struct profile *profile = view->profile;
-    bool *stacks = calloc(view->stacks_count + 1, sizeof *stacks);
+    bool *left_out = calloc(profile->samples.count + 1, sizeof *left_out);
     uint8_t *known = calloc(profile->stacks.count + 1, 1);
-    for (size_t i = 0; stacks && known && i < profile->samples.count; i++) {
-        uint32_t of_view = question_stack(view, i), stack = profile->samples.stacks[i];
-        if (of_view == UINT32_MAX || stacks[of_view] || known[stack] == 1)
+    for (size_t i = 0; left_out && known && i < profile->samples.count; i++) {
+        uint32_t stack = profile->samples.stacks[i];
+        if (question_stack(view, i) == UINT32_MAX)
             continue;
-        known[stack] = stack_fits(profile, stack, suppressions) ? 2 : 1;
-        stacks[of_view] = known[stack] == 2;
+        if (known[stack] == 0)
+            known[stack] = stack_fits(profile, stack, suppressions) ? 2 : 1;
+        left_out[i] = known[stack] == 2;
     }
     if (!known) {
-        free(stacks);
-        stacks = NULL;
+        free(left_out);
+        left_out = NULL;
     }
     free(known);
-    return stacks;
+    return left_out;
 }
 
 /* By stack of the profile: whether it is suppressed. */
@@ -211,10 +210,10 @@ static bool is_exact(const struct profile *profile)
     return profile->period <= 1 && !profile->samples.weights;
 }
 
-/* The rows: sites with something live, from the stacks that are not suppressed. What a site had on
+/* The rows: sites with something live, from the samples that are not suppressed. What a site had on
  * stacks that are gone is part of its history: else memory that moves from one caller to another
  * would look like growth. */
-static bool rows_make(struct leaks *leaks, const struct view *view, const bool *suppressed,
+static bool rows_make(struct leaks *leaks, const struct view *view,
                       float (*history)[PROFILE_MOMENTS_MAX])
 {
     uint32_t *row_of = malloc((view->frames_count + 1) * sizeof *row_of);
@@ -222,12 +221,6 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
         return false;
     memset(row_of, 0xff, (view->frames_count + 1) * sizeof *row_of);
     for (size_t i = 0; i < view->stacks_count; i++) {
-        struct view_value sum = view_sum(view, i);
-        if (suppressed[i]) {
-            leaks->suppressed += sum.value > 0;
-            leaks->suppressed_bytes += sum.value > 0 ? sum.value : 0;
-            continue;
-        }
         struct view_stack stack = view_stack(view, i);
         uint32_t frame = stack.count > 0 ? stack.frames[0] : UINT32_MAX;
         uint32_t *place = &row_of[frame < view->frames_count ? frame : view->frames_count];
@@ -235,7 +228,7 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
             *place = (uint32_t)leaks->count++;
             leaks->rows[*place] = (struct leaks_row){.frame = frame, .stack = (uint32_t)i};
         }
-        row_add(&leaks->rows[*place], view, i, &sum, history[*place]);
+        row_add(leaks, &leaks->rows[*place], view, i, history[*place]);
     }
     rows_keep(leaks, history);
     free(row_of);
@@ -243,17 +236,23 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
 }
 
 /* Adds a stack to the row of its site. */
-static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
-                    const struct view_value *sum, float history[PROFILE_MOMENTS_MAX])
+static void row_add(struct leaks *leaks, struct leaks_row *row, const struct view *view,
+                    size_t stack, float history[PROFILE_MOMENTS_MAX])
 {
     float past[PROFILE_MOMENTS_MAX];
-    for (unsigned k = 0; view_history(view, stack, past) && k < PROFILE_MOMENTS_MAX; k++)
+    const bool *left_out = leaks->left_out;
+    struct view_value all = view_sum(view, stack), sum = view_sum_without(view, stack, left_out);
+    if (all.value > sum.value) {
+        leaks->suppressed++;
+        leaks->suppressed_bytes += all.value - sum.value;
+    }
+    for (unsigned k = 0; view_history(view, stack, left_out, past) && k < PROFILE_MOMENTS_MAX; k++)
         history[k] += past[k];
-    if (sum->value <= 0)
+    if (sum.value <= 0)
         return;
-    if (row->stacks == 0 || sum->value > view_sum(view, row->stack).value)
+    if (row->stacks == 0 || sum.value > view_sum_without(view, row->stack, left_out).value)
         row->stack = (uint32_t)stack;
-    view_add(&row->value, sum);
+    view_add(&row->value, &sum);
     row->stacks++;
 }
 
@@ -392,6 +391,8 @@ void leaks_free(struct leaks *leaks)
     free(leaks->indirect);
     free(leaks->forgotten);
     free(leaks->rows);
+    free(leaks->left_out);
+    leaks->left_out = NULL;
     leaks->rows = NULL;
     leaks->count = 0;
 }

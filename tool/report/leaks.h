@@ -47,6 +47,7 @@ struct leaks {
     struct leaks_row *rows; /* leaks first, then the rest, each by size */
     size_t count, found, suppressed;
     int64_t found_bytes, suppressed_bytes;
+    bool *left_out; /* suppressed samples, as of `view_sum_without` */
     /* With the rule `lost`, by site: indirectly lost blocks, and reachable ones that are forgotten.
      */
     struct looks_row *indirect, *forgotten;

@@ -13,7 +13,7 @@ enum { NONE = UINT32_MAX, TEXT_MIN = 4 };
 static uint32_t frame_of(const struct view *view, size_t sample);
 static int rows_order(const void *left, const void *right);
 
-struct looks looks_of(const struct view *view, uint32_t frame)
+struct looks looks_of(const struct view *view, uint32_t frame, const bool *left_out)
 {
     const struct profile *profile = view->profile;
     const struct profile_look *all = profile->looks.items;
@@ -22,7 +22,7 @@ struct looks looks_of(const struct view *view, uint32_t frame)
     for (size_t i = 0; i < profile->looks.count; i++) {
         const struct profile_look *look = &all[i];
         if (look->sample >= profile->samples.count || question_stack(view, look->sample) == NONE ||
-            frame_of(view, look->sample) != frame)
+            left_out[look->sample] || frame_of(view, look->sample) != frame)
             continue;
         int64_t value = profile->samples.values[view->options.type][look->sample];
         looks.known = true;
@@ -76,7 +76,7 @@ static void from_find(struct looks_row *row, const struct view *view, size_t sam
 }
 
 struct looks_row *looks_rows(const struct view *view, const char *objects, const char *space,
-                             const bool *suppressed, size_t *count)
+                             const bool *left_out, size_t *count)
 {
     const struct profile *profile = view->profile;
     int counted = profile_type_named(profile, objects), bytes = profile_type_named(profile, space);
@@ -87,7 +87,7 @@ struct looks_row *looks_rows(const struct view *view, const char *objects, const
          i++) {
         uint32_t stack = question_stack(view, i);
         int64_t value = profile->samples.values[bytes][i];
-        if (value <= 0 || stack == NONE || suppressed[stack])
+        if (value <= 0 || stack == NONE || left_out[i])
             continue;
         uint32_t frame = frame_of(view, i);
         uint32_t *place = &row_of[frame < view->frames_count ? frame : view->frames_count];

@@ -16,7 +16,8 @@ struct looks {
     int64_t owned_objects, owned_space; /* indirectly lost ones that they lead to */
     const struct profile_look *example; /* of the largest row of the site */
 };
-struct looks looks_of(const struct view *view, uint32_t frame);
+/* But for samples that are left out, as of `view_sum_without`. */
+struct looks looks_of(const struct view *view, uint32_t frame, const bool *left_out);
 /* The beginning of a block as text in quotes, if it is one. */
 bool looks_text(const struct profile_look *look, char *text, size_t size);
 
@@ -27,8 +28,8 @@ struct looks_row {
     bool from_known;
     int64_t objects, bytes;
 };
-/* Largest first, but for stacks that are suppressed. To be freed; NULL when memory is out. */
+/* Largest first, but for samples that are left out. To be freed; NULL when memory is out. */
 struct looks_row *looks_rows(const struct view *view, const char *objects, const char *space,
-                             const bool *suppressed, size_t *count);
+                             const bool *left_out, size_t *count);
 
 #endif

@@ -91,7 +91,7 @@ static void rows_sum(const struct view *view, struct view_row *rows, size_t *see
         struct view_stack stack = view_stack(view, i);
         struct view_value sum = view_sum(view, i);
         float history[PROFILE_MOMENTS_MAX];
-        bool past = view_history(view, i, history);
+        bool past = view_history(view, i, NULL, history);
         rows_add(rows, seen, i, stack.frames, stack.count, &sum, past ? history : NULL);
     }
 }

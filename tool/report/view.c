@@ -115,6 +115,11 @@ void view_add(struct view_value *sum, const struct view_value *more)
 
 struct view_value view_sum(const struct view *view, size_t stack)
 {
+    return view_sum_without(view, stack, NULL);
+}
+
+struct view_value view_sum_without(const struct view *view, size_t stack, const bool *left_out)
+{
     struct maker *maker = view->maker;
     struct view_value sum = {0};
     uint32_t sample = maker->first[stack];
@@ -122,13 +127,15 @@ struct view_value view_sum(const struct view *view, size_t stack)
         size_t row;
         const struct source *source = stacks_source(maker, sample, &row);
         struct view_value value = sample_value(maker, source, row);
-        view_add(&sum, &value);
+        if (!left_out || sample >= view->profile->samples.count || !left_out[sample])
+            view_add(&sum, &value);
         sample = maker->next ? maker->next[sample] : UINT32_MAX;
     } while (sample != UINT32_MAX);
     return sum;
 }
 
-bool view_history(const struct view *view, size_t stack, float history[PROFILE_MOMENTS_MAX])
+bool view_history(const struct view *view, size_t stack, const bool *left_out,
+                  float history[PROFILE_MOMENTS_MAX])
 {
     const struct maker *maker = view->maker;
     const struct profile_samples *samples = &view->profile->samples;
@@ -137,7 +144,7 @@ bool view_history(const struct view *view, size_t stack, float history[PROFILE_M
     memset(history, 0, PROFILE_MOMENTS_MAX * sizeof *history);
     uint32_t sample = maker->first[stack];
     while (sample < samples->count) { /* the base's are behind them */
-        for (unsigned k = 0; k < PROFILE_MOMENTS_MAX; k++)
+        for (unsigned k = 0; k < PROFILE_MOMENTS_MAX && !(left_out && left_out[sample]); k++)
             history[k] += samples->history[sample][k];
         sample = maker->next ? maker->next[sample] : UINT32_MAX;
     }

@@ -128,8 +128,13 @@ void view_free(struct view *view);
 /* The frames of a stack. They stay until the call after the next one. */
 struct view_stack view_stack(const struct view *view, size_t stack);
 struct view_value view_sum(const struct view *view, size_t stack);
-/* The sum of its samples' history; false if the profile has none: then it is not touched. */
-bool view_history(const struct view *view, size_t stack, float history[PROFILE_MOMENTS_MAX]);
+/* The same without samples that are left out: one flag for each of the profile's, not of its
+ * base's; NULL: none. A stack of the view may be that of samples with several stacks. */
+struct view_value view_sum_without(const struct view *view, size_t stack, const bool *left_out);
+/* The sum of its samples' history, but for those that are left out (as above); false if the profile
+ * has none: then it is not touched. */
+bool view_history(const struct view *view, size_t stack, const bool *left_out,
+                  float history[PROFILE_MOMENTS_MAX]);
 /* A row for each frame; recursion counts once. By self (or total), then name. To be freed. */
 struct view_row *view_rows(const struct view *view, bool by_total, size_t *count);
 /* Those from or to a frame that is wanted; NULL: all. The heaviest first. To be freed. */

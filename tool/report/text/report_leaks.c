@@ -26,13 +26,13 @@ static void put_text(const struct view *view, const struct leaks *leaks, const s
 static void put_head(const struct view *view, const struct leaks *leaks, const struct style *style);
 static void put_verdicts(const struct view *view, const struct style *style);
 static int64_t column_sum(const struct profile *profile, const char *name);
-static void put_leak(const struct view *view, const struct leaks_row *row, size_t number,
-                     const struct style *style);
+static void put_leak(const struct view *view, const struct leaks *leaks,
+                     const struct leaks_row *row, size_t number, const struct style *style);
 static void put_course(const struct view *view, const struct leaks_row *row,
                        const struct style *style);
 static void put_shape(const struct leaks_row *row, const struct style *style);
-static void put_stacks(const struct view *view, const struct leaks_row *row,
-                       const struct style *style);
+static void put_stacks(const struct view *view, const struct leaks *leaks,
+                       const struct leaks_row *row, const struct style *style);
 static void put_stack(const struct view *view, const struct view_stack *stack, size_t max,
                       unsigned indent, const struct style *style);
 static void put_rest(const struct view *view, const struct leaks *leaks, const struct style *style);
@@ -193,7 +193,7 @@ static void json_row(struct json *json, const struct view *view, const struct le
     json_number(json, "last_ns", row->last_ns);
     json_real(json, view->base ? "growth" : "growth_per_second", row->growth);
     if (leaks->rule == LEAKS_LOST)
-        looks_json(json, view, row->frame);
+        looks_json(json, view, leaks, row->frame);
     json_number(json, "stacks", (int64_t)row->stacks);
     json_array(json, "stack");
     for (uint32_t i = 0; i < stack.count; i++) {
@@ -227,9 +227,9 @@ static void put_text(const struct view *view, const struct leaks *leaks, const s
     size_t shown = 0;
     put_head(view, leaks, style);
     for (; shown < leaks->found && shown < max; shown++) {
-        put_leak(view, &leaks->rows[shown], shown + 1, style);
+        put_leak(view, leaks, &leaks->rows[shown], shown + 1, style);
         if (leaks->rule == LEAKS_LOST)
-            looks_put(view, leaks->rows[shown].frame, style);
+            looks_put(view, leaks, leaks->rows[shown].frame, style);
     }
     int64_t left = 0;
     for (size_t i = shown; i < leaks->found; i++)
@@ -301,8 +301,8 @@ static int64_t column_sum(const struct profile *profile, const char *name)
     return sum;
 }
 
-static void put_leak(const struct view *view, const struct leaks_row *row, size_t number,
-                     const struct style *style)
+static void put_leak(const struct view *view, const struct leaks *leaks,
+                     const struct leaks_row *row, size_t number, const struct style *style)
 {
     char text[32], count[32];
     struct view_stack stack = view_stack(view, row->stack);
@@ -322,7 +322,7 @@ static void put_leak(const struct view *view, const struct leaks_row *row, size_
     put_course(view, row, style);
     fputs("\n", style->out);
     if (style->verbose)
-        put_stacks(view, row, style);
+        put_stacks(view, leaks, row, style);
     else
         put_stack(view, &stack, FRAMES_USUAL, 6, style);
     if (!style->verbose && row->stacks > 1)
@@ -373,15 +373,15 @@ static void put_shape(const struct leaks_row *row, const struct style *style)
 }
 
 /* -v: every stack of the site, whole. */
-static void put_stacks(const struct view *view, const struct leaks_row *row,
-                       const struct style *style)
+static void put_stacks(const struct view *view, const struct leaks *leaks,
+                       const struct leaks_row *row, const struct style *style)
 {
     char text[32], count[32];
     for (size_t i = 0; i < view->stacks_count; i++) {
         struct view_stack stack = view_stack(view, i);
         if (stack.count == 0 || stack.frames[0] != row->frame)
             continue;
-        struct view_value sum = view_sum(view, i);
+        struct view_value sum = view_sum_without(view, i, leaks->left_out);
         if (sum.value <= 0)
             continue;
         if (row->stacks > 1)

@@ -12,9 +12,10 @@ enum { ROWS_USUAL = 5 };
 static void put_example(const struct profile_look *look, const struct profile *profile,
                         const struct style *style, bool bare);
 
-void looks_put(const struct view *view, uint32_t frame, const struct style *style)
+void looks_put(const struct view *view, const struct leaks *leaks, uint32_t frame,
+               const struct style *style)
 {
-    struct looks looks = looks_of(view, frame);
+    struct looks looks = looks_of(view, frame, leaks->left_out);
     char text[32], count[32];
     if (!looks.known)
         return;
@@ -102,9 +103,10 @@ void looks_put_forgotten(const struct view *view, const struct leaks *leaks,
     put_rows(view, leaks->forgotten, leaks->forgotten_count, style);
 }
 
-void looks_json(struct json *json, const struct view *view, uint32_t frame)
+void looks_json(struct json *json, const struct view *view, const struct leaks *leaks,
+                uint32_t frame)
 {
-    struct looks looks = looks_of(view, frame);
+    struct looks looks = looks_of(view, frame, leaks->left_out);
     char text[PROFILE_LOOK_BYTES + 8], hex[2 * PROFILE_LOOK_BYTES + 1] = "";
     if (!looks.known)
         return;

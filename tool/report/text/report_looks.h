@@ -7,12 +7,14 @@
 #include "tool/terminal/terminal.h"
 
 /* Below the stack of lost blocks of a site. */
-void looks_put(const struct view *view, uint32_t frame, const struct style *style);
+void looks_put(const struct view *view, const struct leaks *leaks, uint32_t frame,
+               const struct style *style);
 void looks_put_indirect(const struct view *view, const struct leaks *leaks,
                         const struct style *style);
 void looks_put_forgotten(const struct view *view, const struct leaks *leaks,
                          const struct style *style);
-void looks_json(struct json *json, const struct view *view, uint32_t frame);
+void looks_json(struct json *json, const struct view *view, const struct leaks *leaks,
+                uint32_t frame);
 void looks_json_rest(struct json *json, const struct view *view, const struct leaks *leaks);
 
 #endif
