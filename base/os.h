@@ -137,6 +137,9 @@ uint64_t os_wall_ns(void);
 uint64_t os_random(void);
 
 int os_open(const char *path, int flags, int mode);
+/* Opens a file of /proc/thread-self for reading, or the same of /proc/self: the process's are empty
+ * once its first thread has ended, and old kernels have no others. */
+int os_open_own(const char *of_thread, const char *of_process);
 ssize_t os_read(int fd, void *buffer, size_t size);
 /* Whether a call that returned `got` was interrupted by a signal and must be made again. Counts in
  * `*tries`; after 10,000 interrupted calls the answer is no. */

@@ -202,7 +202,9 @@ FOREIGN bool os_peek(void *to, uintptr_t from, size_t size)
     return true;
 }
 
-enum { BY_CALL = -2 }; /* instead of a descriptor */
+/* Instead of a descriptor of /proc/self/mem; up to BY_FILE: BY_FILE less that of a file that memory
+ * is written to first, a page that can't be read being an error there as well. */
+enum { BY_CALL = -2, BY_FILE = -3 };
 
 static ssize_t read_by_call(void *buffer, size_t size, uintptr_t from)
 {
@@ -210,27 +212,50 @@ static ssize_t read_by_call(void *buffer, size_t size, uintptr_t from)
     return arch_syscall(SYS_process_vm_readv, os_pid(), (long)&to, 1, (long)&there, 1, 0);
 }
 
+static ssize_t read_by_file(int file, void *buffer, size_t size, uintptr_t from)
+{
+    long got = arch_syscall(SYS_pwrite64, file, (long)from, (long)size, 0, 0, 0);
+    return got <= 0 ? got : os_read_at(file, buffer, (size_t)got, 0);
+}
+
+/* Whether what is read is what is there. An emulator may have put our memory elsewhere, and its
+ * kernel tells about its own addresses. */
+static bool reads_truly(int memory)
+{
+    volatile uintptr_t from = (uintptr_t)&memory ^ UINT64_C(0x5bd1e995a3c59ac3);
+    uintptr_t to = 0;
+    return os_memory_read(memory, &to, sizeof to, (uintptr_t)&from) == sizeof to && to == from;
+}
+
 int os_memory_open(void)
 {
-    int memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
-    uintptr_t from = 1, to = 0;
-    if (memory >= 0)
+    int memory = os_open_own("/proc/thread-self/mem", "/proc/self/mem");
+    if (memory >= 0 && reads_truly(memory))
         return memory;
-    return !os_is_filtered() && read_by_call(&to, sizeof to, (uintptr_t)&from) == sizeof to
-               ? BY_CALL
-               : -1;
+    os_memory_close(memory);
+    if (os_is_filtered())
+        return -1;
+    if (reads_truly(BY_CALL))
+        return BY_CALL;
+    int file = os_memory_file("leaks");
+    if (file >= 0 && reads_truly(BY_FILE - file))
+        return BY_FILE - file;
+    os_memory_close(file);
+    return -1;
 }
 
 ssize_t os_memory_read(int memory, void *buffer, size_t size, uintptr_t from)
 {
-    return memory == BY_CALL ? read_by_call(buffer, size, from)
-                             : os_read_at(memory, buffer, size, from);
+    return memory == BY_CALL   ? read_by_call(buffer, size, from)
+           : memory <= BY_FILE ? read_by_file(BY_FILE - memory, buffer, size, from)
+                               : os_read_at(memory, buffer, size, from);
 }
 
 void os_memory_close(int memory)
 {
-    if (memory >= 0)
-        os_close(memory);
+    int file = memory <= BY_FILE ? BY_FILE - memory : memory;
+    if (file >= 0)
+        os_close(file);
 }
 
 enum { PIECES_MAX = 16 };

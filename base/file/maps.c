@@ -24,19 +24,17 @@ struct source {
     uint64_t base;
 };
 
-static int open_own(const char *of_thread, const char *of_process);
-static int open_lines(void);
+static bool lines_open(struct maps *maps);
 
 bool maps_open(struct maps *maps)
 {
     memset(maps, 0, offsetof(struct maps, text));
     maps->memory = -1;
-    maps->lines = open_lines();
-    if (maps->lines < 0) {
+    if (!lines_open(maps)) {
         loaded_start(&maps->loaded);
         return true;
     }
-    maps->memory = open_own("/proc/thread-self/mem", "/proc/self/mem");
+    maps->memory = os_open_own("/proc/thread-self/mem", "/proc/self/mem");
     return true;
 }
 
@@ -48,18 +46,6 @@ void maps_close(struct maps *maps)
         os_close(maps->memory);
 }
 
-/* The calling thread's files: those of the process are empty once its first thread has ended. */
-static int open_own(const char *of_thread, const char *of_process)
-{
-    int fd = os_open(of_thread, O_RDONLY | O_CLOEXEC, 0);
-    return fd >= 0 ? fd : os_open(of_process, O_RDONLY | O_CLOEXEC, 0);
-}
-
-static int open_lines(void)
-{
-    return open_own("/proc/thread-self/maps", "/proc/self/maps");
-}
-
 static ssize_t read_some(int fd, void *buffer, size_t size)
 {
     ssize_t got;
@@ -68,6 +54,29 @@ static ssize_t read_some(int fd, void *buffer, size_t size)
         got = os_read(fd, buffer, size);
     while (os_again(got, &tries));
     return got;
+}
+
+/* False if there is nothing. */
+static bool lines_start(struct maps *maps, const char *path)
+{
+    maps->lines = os_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (maps->lines < 0)
+        return false;
+    ssize_t got = read_some(maps->lines, maps->text, sizeof maps->text - 1);
+    if (got > 0) {
+        maps->to = (size_t)got;
+        return true;
+    }
+    os_close(maps->lines);
+    maps->lines = -1;
+    return false;
+}
+
+/* The process's file is empty once its first thread has ended. The thread's own would do always,
+ * but under qemu it is about other addresses than the program's. */
+static bool lines_open(struct maps *maps)
+{
+    return lines_start(maps, "/proc/self/maps") || lines_start(maps, "/proc/thread-self/maps");
 }
 
 /* Moves the unread rest to the front and reads more. False if nothing came. */
@@ -326,14 +335,12 @@ static bool loaded_write(struct maps *maps, struct sink *sink, const char *befor
 
 bool maps_copy(struct maps *scratch, struct sink *sink, const char *before)
 {
-    char text[1024];
-    ssize_t got;
-    int fd = open_lines();
-    if (fd < 0)
+    if (!lines_open(scratch))
         return loaded_write(scratch, sink, before);
     sink_text(sink, before);
-    while ((got = read_some(fd, text, sizeof text)) > 0)
-        sink_bytes(sink, text, (size_t)got);
-    os_close(fd);
+    for (ssize_t got = (ssize_t)scratch->to; got > 0;
+         got = read_some(scratch->lines, scratch->text, sizeof scratch->text))
+        sink_bytes(sink, scratch->text, (size_t)got);
+    os_close(scratch->lines);
     return true;
 }

@@ -47,14 +47,15 @@ static size_t find_parts(struct closed_part *parts, size_t max)
     struct maps maps;
     struct map map;
     size_t count = 0;
-    uintptr_t end = window.base + load_acquire(&window.granules) * GRANULE;
     if (!maps_open(&maps))
         return 0;
     while (maps_next(&maps, &map)) {
-        uintptr_t to = map.end < end ? map.end : end;
+        uintptr_t start, to;
         /* One that begins before the window is none of the program's: qemu tells of a hole so. */
-        if (map.readable || map.writable || map.start < window.base || map.start >= to)
+        if (map.readable || map.writable || map.start < window.base ||
+            !arena_part(map.start, &start, &to) || start > map.start)
             continue;
+        to = map.end < to ? map.end : to;
         if (count < max)
             parts[count] = (struct closed_part){map.start - window.base, to - map.start};
         count++;

@@ -220,7 +220,7 @@ static bool is_shared_without_name(const struct map *map)
 static bool is_root(const struct reader *reader, const struct map *map)
 {
     const struct touched *touched = reader->scan->rules.touched;
-    if (arena_owns(map->start) || (map->shared && !is_shared_without_name(map)))
+    if (map->shared && !is_shared_without_name(map))
         return false;
     if (!map->readable && !touched->quick && map->end - map->start > RESERVED_MAX)
         return false;
@@ -234,16 +234,29 @@ static bool is_root(const struct reader *reader, const struct map *map)
 }
 
 /* The first part of [at, end) that counts as a root; false if there is none. The kernel may have
- * joined a mapping of ours with the program's. */
+ * joined a mapping of ours with the program's, and the program may have put one into a gap of the
+ * window. */
 static bool next_part(const struct roots *roots, uintptr_t *at, uintptr_t *end)
 {
-    for (unsigned i = 0; i < roots->skip_count; i++) {
-        const struct scan_range *skip = &roots->skip[i];
-        if (*at >= skip->start && *at < skip->end)
-            *at = skip->end;
-        if (skip->start > *at && skip->start < *end)
-            *end = skip->start;
-    }
+    struct scan_range arena;
+    uintptr_t last = *end, before;
+    do {
+        before = *at;
+        *end = last;
+        for (unsigned i = 0; i < roots->skip_count; i++) {
+            const struct scan_range *skip = &roots->skip[i];
+            if (*at >= skip->start && *at < skip->end)
+                *at = skip->end;
+            if (skip->start > *at && skip->start < *end)
+                *end = skip->start;
+        }
+        if (!arena_part(*at, &arena.start, &arena.end))
+            continue;
+        if (arena.start <= *at)
+            *at = arena.end;
+        else if (arena.start < *end)
+            *end = arena.start;
+    } while (*at != before && *at < last);
     return *at < *end;
 }
 
@@ -277,7 +290,9 @@ static void scan_mapping(struct reader *reader, const struct map *map)
 {
     const struct touched *touched =
         map->shared ? reader->roots->touched_before : reader->scan->rules.touched;
-    if (touched->file < 0 && (!map->readable || !map->writable || map->shared))
+    /* Not known what was written to: constants may have been variables (RELRO), code was none. */
+    bool variable = map->writable || !map->executable;
+    if (touched->file < 0 && (!map->readable || !variable || map->shared))
         return;
     struct scan_range part = {map->start, map->end};
     unsigned i = first_from(reader->sps, reader->sps_count, map->start);

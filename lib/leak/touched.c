@@ -38,12 +38,33 @@ static long scan_call(const struct touched *touched, struct scan_call *call, str
 static touched_visitor sum_add;
 static uint64_t kib_of(const char *text, const char *name);
 
+/* Whether pages that are in use are there: an emulator may have put our memory elsewhere, and its
+ * kernel tells about its own addresses. */
+static bool tells_of_us(int file)
+{
+    static uintptr_t used;
+    volatile uintptr_t *const uses[] = {&used, &(uintptr_t){0}};
+    for (unsigned i = 0; i < COUNT_OF(uses); i++) {
+        uint64_t page = 0;
+        ++*uses[i];
+        if (os_read_at(file, &page, sizeof page,
+                       (uintptr_t)uses[i] / os_page_size() * sizeof page) != sizeof page ||
+            (page & (PRESENT | SWAPPED)) == 0)
+            return false;
+    }
+    return true;
+}
+
 void touched_open(struct touched *touched)
 {
     struct scan_call call;
     struct region region;
     uintptr_t here = (uintptr_t)&call & ~(uintptr_t)(os_page_size() - 1);
-    touched->file = os_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+    touched->file = os_open_own("/proc/thread-self/pagemap", "/proc/self/pagemap");
+    if (touched->file >= 0 && !tells_of_us(touched->file)) {
+        os_close(touched->file);
+        touched->file = -1;
+    }
     touched->guards = touched->quick = touched->file >= 0;
     if (touched->quick && scan_call(touched, &call, &region, here, here, TOUCHED_ALL) != 0) {
         touched->guards = false;

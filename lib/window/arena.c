@@ -65,6 +65,13 @@ static size_t claimed;     /* bytes of the window that are mapped: gaps do not c
 static size_t beside;      /* bytes of blocks elsewhere */
 static size_t memory;      /* the machine's */
 
+/* Parts of the window that were skipped, in offsets, in order. */
+enum { GAPS_MAX = 64 };
+static struct {
+    size_t start, end;
+} gaps[GAPS_MAX];
+static unsigned gaps_count;
+
 /* A piece that is mapped while its tables are not yet: its bytes, 0 when there is none. */
 static size_t opening_at, opening;
 
@@ -172,9 +179,33 @@ bool arena_init(void)
     return false;
 }
 
-bool arena_owns(uintptr_t address)
+/* Takes [from, to) if it is the first that ends behind `at`. */
+static void part_take(uintptr_t at, uintptr_t from, uintptr_t to, uintptr_t *start, uintptr_t *end)
 {
-    return address >= (uintptr_t)kinds.start && address < window.base + window_size;
+    if (to > at && from < to && from < *start) {
+        *start = from;
+        *end = to;
+    }
+}
+
+bool arena_part(uintptr_t at, uintptr_t *start, uintptr_t *end)
+{
+    const struct table *const tables[] = {&kinds, &units, &spans, &meta};
+    uintptr_t from = window.base;
+    *start = UINTPTR_MAX;
+    for (unsigned i = 0; i < COUNT_OF(tables) + LIVE_TABLES; i++) {
+        const struct table *table = i < LIVE_TABLES ? &live[i] : tables[i - LIVE_TABLES];
+        uintptr_t low = (uintptr_t)table->start;
+        part_take(at, low, low + load_relaxed(&table->growing), start, end);
+    }
+    for (unsigned i = 0; i < load_acquire(&gaps_count); i++) {
+        part_take(at, from, window.base + gaps[i].start, start, end);
+        from = window.base + gaps[i].end;
+    }
+    part_take(at, from, window.base + load_acquire(&window.granules) * GRANULE, start, end);
+    uintptr_t new = window.base + opening_at;
+    part_take(at, new, new + load_relaxed(&opening), start, end);
+    return *start != UINTPTR_MAX;
 }
 
 bool arena_renew(void *at, size_t bytes)
@@ -196,6 +227,16 @@ static bool open_at(size_t offset, size_t bytes)
            table_grow(&units, (end / UNIT + 1) * sizeof(uint32_t));
 }
 
+/* Of more gaps than there is room for, the last ones count as ours. */
+static void gap_note(size_t start, size_t end)
+{
+    if (start == end || gaps_count == GAPS_MAX)
+        return;
+    gaps[gaps_count].start = start;
+    gaps[gaps_count].end = end;
+    store_release(&gaps_count, gaps_count + 1);
+}
+
 /* Maps `bytes` at the end of what is open, past anything that is in the way. The first unit of the
  * window stays unused: unit 0 means "none", and every unit has one below it. */
 static size_t claim_locked(size_t bytes, bool for_one, int *error)
@@ -211,6 +252,7 @@ static size_t claim_locked(size_t bytes, bool for_one, int *error)
         }
         if (*error == 0) {
             add_relaxed(&claimed, bytes);
+            gap_note(end, at);
             huge_opened((char *)window.base + at, bytes, claimed, for_one);
             store_release(&window.granules, (at + bytes) / GRANULE);
             store_relaxed(&opening, 0);

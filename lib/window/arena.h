@@ -64,8 +64,9 @@ void arena_beside(ptrdiff_t bytes);
 bool arena_need_spans(size_t bytes);
 bool arena_need_meta(size_t bytes);
 
-/* Whether the address is in the window or a table, or where these may grow to. */
-bool arena_owns(uintptr_t address);
+/* The first part of the window, or of a table, that ends behind `at`; false if there is none. Other
+ * mappings may lie between them, and before `window.granules`. For a process that stands still. */
+bool arena_part(uintptr_t at, uintptr_t *start, uintptr_t *end);
 /* Puts fresh memory in the place of what is there, as if it had just been claimed. */
 bool arena_renew(void *at, size_t bytes);
 

@@ -2,9 +2,8 @@
 /* linked-only static-too not-emulated */
 /*
  * Pointers that carry something in their high or low bits: whether they keep a block is what the
- * option leak.tags says. The program starts itself once for each of its words. Under an emulator a
- * scan does not see global variables, since /proc/self/mem is the emulator's; there unit/scan has
- * the rules.
+ * option leak.tags says. The program starts itself once for each of its words; an emulator does not
+ * start it by itself, and there unit/scan has the rules.
  */
 #include "include/memoir/memoir.h"
 
