@@ -113,6 +113,11 @@ run 0 ./linked leak HEAPCHECK=
 says 'Turning perftools heap leak checking off'
 run 1 ./linked leak HEAPCHECK=normal PERFTOOLS_VERBOSE=-1
 says_not 'Performance may suffer'
+says_not 'Starting tracking the heap'
+run 1 ./linked leak HEAPCHECK=normal PERFTOOLS_VERBOSE=10
+says 'Starting tracking the heap'
+run 0 ./linked leak HEAPCHECK= PERFTOOLS_VERBOSE=10
+says 'Starting tracking the heap'
 run 1 ./linked leak HEAPCHECK=normal HEAP_CHECK_DUMP_DIRECTORY=nowhere
 says 'Could not write pprof profile to nowhere/linked.'
 # Both profilers at once.

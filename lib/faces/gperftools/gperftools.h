@@ -24,7 +24,7 @@ struct gperftools_settings {
     uint64_t delay_ms;     /* until free memory goes back */
     unsigned signal, stats_level;
     bool signal_wrong; /* the variable is set, but not to a signal's number */
-    bool use_pid, cleanup, quiet;
+    bool use_pid, cleanup, quiet, verbose;
     bool mmap, only_mmap, mmap_log;
 };
 extern struct gperftools_settings gperftools_settings;

@@ -9,6 +9,8 @@
 #include "lib/api/api.h"
 #include "lib/faces/gperftools/gperftools.h"
 
+enum { VERBOSE_FROM = 10 }; /* of PERFTOOLS_VERBOSE: the leak checker tells when it starts */
+
 struct gperftools_settings gperftools_settings;
 
 static uint64_t positive(const char *name, int64_t initial);
@@ -39,7 +41,9 @@ void gperftools_settings_read(void)
     settings->only_mmap = gperftools_flag("HEAP_PROFILE_ONLY_MMAP", false);
     settings->mmap = settings->only_mmap || gperftools_flag("HEAP_PROFILE_MMAP", false);
     settings->mmap_log = gperftools_flag("HEAP_PROFILE_MMAP_LOG", false);
-    settings->quiet = gperftools_number("PERFTOOLS_VERBOSE", 0) < 0;
+    int64_t verbose = gperftools_number("PERFTOOLS_VERBOSE", 0);
+    settings->quiet = verbose < 0;
+    settings->verbose = verbose >= VERBOSE_FROM;
     if (environment_get("MALLOCSTATS") != NULL) {
         uint64_t level = positive("MALLOCSTATS", 1);
         settings->stats_level = level < 1 ? 1 : level > 2 ? 2 : (unsigned)level;

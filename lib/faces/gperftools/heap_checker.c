@@ -81,6 +81,8 @@ void heap_checker_init(void)
 /* All memory of libraries that their constructors allocate is there, and none of the program's. */
 void heap_checker_before_main(void)
 {
+    if (word != NULL && gperftools_settings.verbose && !foreign_malloc())
+        heap_checker_say(true, "Starting tracking the heap\n");
     if (word == NULL || (mode != NULL && foreign_malloc()))
         mode = NULL;
     else if (word[0] == '\0')
