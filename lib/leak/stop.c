@@ -49,6 +49,13 @@ struct place {
     struct roots_thread thread;
 };
 
+/* What /proc tells of a thread. */
+struct told {
+    char state;
+    uint32_t flags;
+    uint64_t waiting, blocked; /* signals */
+};
+
 static struct place *places;
 static pid_t *tids;           /* of them, by hash; while threads are interrupted */
 static unsigned places_count; /* threads to be signalled */
@@ -233,32 +240,57 @@ static bool round_signal(const struct stop *stop, int folder)
     return count > before;
 }
 
-/* "tid (name) S 1 2 3 4 5 flags ...": a thread that sleeps although the signal was sent blocks it,
- * or the kernel does not let it go. One that runs will answer, unless it is about to end. The name
- * may hold any byte. */
-static enum silence silence_of(pid_t tid)
+_Static_assert(ATTACH_SIGNAL < 32 && SIGWINCH < 32, "the sets in that file have no others");
+
+/* "tid (name) S 1 2 3 4 5 flags ... waiting blocked ...", each set of signals in decimal, signal 1
+ * in the lowest bit. The name may hold any byte. False: the thread is gone. Of what the kernel tells,
+ * this is the cheapest: it tells each thread that does not answer while the others stand still. */
+static bool thread_tell(pid_t tid, struct told *told)
 {
-    enum { FLAGS_FIELD = 6, ENDING = 4 }; /* fields behind the state; PF_EXITING */
-    char text[256];
+    enum { FLAGS_FIELD = 6, WAITING_FIELD = 28, BLOCKED_FIELD = 29 }; /* behind the state */
+    char text[1024];
     size_t got = tasks_tell(tid, "stat", text, sizeof text);
+    *told = (struct told){0};
     while (got > 0 && text[got - 1] != ')')
         got--;
-    if (got == 0 || text[got] == '\0' || text[got + 1] == 'Z' || text[got + 1] == 'X')
-        return SILENCE_ENDS;
-    const char *at = text + got + 1;
-    for (unsigned field = 0; *at != '\0' && field < FLAGS_FIELD; at++)
-        field += *at == ' ';
-    if (text_number(at, 10) & ENDING)
-        return SILENCE_ENDS;
-    return text[got + 1] == 'R' ? SILENCE_RUNS : SILENCE_SLEEPS;
+    if (got == 0 || text[got] == '\0')
+        return false;
+    told->state = text[got + 1];
+    unsigned field = 0;
+    for (const char *at = text + got + 1; *at != '\0' && field <= BLOCKED_FIELD; at++) {
+        if (*at != ' ')
+            continue;
+        uint64_t number =
+            ++field == FLAGS_FIELD || field >= WAITING_FIELD ? text_number(at + 1, 10) : 0;
+        if (field == FLAGS_FIELD)
+            told->flags = (uint32_t)number;
+        else if (field == WAITING_FIELD)
+            told->waiting = number;
+        else if (field == BLOCKED_FIELD)
+            told->blocked = number;
+    }
+    return true;
 }
 
-/* Whether our signal is in one of the sets that /proc/self/task/TID/status tells: a name, a tab,
- * and 64 bits in hexadecimal, signal 1 in the lowest. */
-static bool is_in_set(const char *text, const char *name)
+/* A thread that sleeps although the signal was sent blocks it, or the kernel does not let it go.
+ * One that runs will answer, unless it is about to end. */
+static enum silence silence_told(bool there, const struct told *told)
 {
-    const char *at = strstr(text, name);
-    uint64_t set = at == NULL ? 0 : text_number(at + strlen(name), 16);
+    enum { ENDING = 4 }; /* PF_EXITING */
+    if (!there || told->state == 'Z' || told->state == 'X' || (told->flags & ENDING) != 0)
+        return SILENCE_ENDS;
+    return told->state == 'R' ? SILENCE_RUNS : SILENCE_SLEEPS;
+}
+
+static enum silence silence_of(pid_t tid)
+{
+    struct told told;
+    bool there = thread_tell(tid, &told);
+    return silence_told(there, &told);
+}
+
+static bool is_in_set(uint64_t set)
+{
     return signal_now == 0 || (set >> (signal_now - 1) & 1) != 0; /* 0: no thread gets one */
 }
 
@@ -267,19 +299,16 @@ static bool is_in_set(const char *text, const char *name)
  * will; unless the value of the signal was lost, because too many wait (RLIMIT_SIGPENDING). */
 static bool is_deaf(struct place *place, uint64_t waited_ms)
 {
-    static const char name[] = "\nState:\t";
-    char text[4096];
-    tasks_tell(place->listed, "status", text, sizeof text);
-    const char *state = strstr(text, name);
-    state = state == NULL ? "" : state + sizeof name - 1;
-    bool waits = is_in_set(text, "\nSigPnd:\t"), blocked = is_in_set(text, "\nSigBlk:\t");
-    if (!waits && silence_of(place->listed) == SILENCE_ENDS) {
+    struct told told;
+    bool there = thread_tell(place->listed, &told);
+    bool waits = is_in_set(told.waiting), blocked = is_in_set(told.blocked);
+    if (!waits && silence_told(there, &told) == SILENCE_ENDS) {
         place->silence = SILENCE_ENDS;
         return true;
     }
-    if (!waits && (blocked || *state != 'S' || waited_ms < DEAF_MS))
+    if (!waits && (blocked || told.state != 'S' || waited_ms < DEAF_MS))
         return false;
-    if ((*state == 'R' && !blocked) || (waited_ms < DEAF_MS && !(*state == 'S' && blocked)))
+    if ((told.state == 'R' && !blocked) || (waited_ms < DEAF_MS && !(told.state == 'S' && blocked)))
         return false;
     place->silence = SILENCE_SLEEPS;
     return true;
