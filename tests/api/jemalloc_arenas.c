@@ -198,7 +198,7 @@ static size_t large_stat(unsigned arena, const char *what)
     }
 }
 
-static char printed[1 << 16];
+static char printed[1 << 20];
 
 static void collect(void *opaque, const char *text)
 {
@@ -274,6 +274,8 @@ static void caches_have_numbers(void)
     CHECK_EQ(mallctl("tcache.create", &two, &length, NULL, 0), 0);
     CHECK(one != two);
     free(mallocx(100, MALLOCX_TCACHE(one)));
+    CHECK_EQ(mallctl("tcache.flush", NULL, NULL, NULL, 0), EINVAL);
+    CHECK_EQ(mallctl("tcache.destroy", NULL, NULL, NULL, 0), EINVAL);
     CHECK_EQ(mallctl("tcache.flush", NULL, NULL, &one, sizeof one), 0);
     CHECK_EQ(mallctl("tcache.destroy", NULL, NULL, &one, sizeof one), 0);
     CHECK_EQ(mallctl("tcache.destroy", NULL, NULL, &one, sizeof one), EFAULT);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
 /* The JSON of malloc_stats_print has the keys that readers of jemalloc's look for: mutexes of the
- * process, of each arena and of each bin, what was purged, delays, what threads cache. The letter x
- * leaves the mutexes out. Braces and brackets match. */
+ * process, of each arena and of each bin, what was purged, delays, what threads cache, spans that
+ * are neither full nor empty, free runs by length. The letters x, e and h leave mutexes, runs and
+ * the huge page allocator out. Braces and brackets match. */
 #include <stdbool.h>
 
 #include "tests/api/arena.h"
@@ -47,6 +48,45 @@ static bool matches(const char *at)
     return depth == 0;
 }
 
+/* The sum over an array's key, from the first one of its name behind `from` on. */
+static uint64_t sum_of(const char *from, const char *array, const char *name)
+{
+    char wanted[64];
+    uint64_t sum = 0;
+    const char *at = strstr(from, array), *end = at == NULL ? NULL : strchr(at, ']');
+    snprintf(wanted, sizeof wanted, "\"%s\":", name);
+    while (end != NULL && (at = strstr(at, wanted)) != NULL && at < end) {
+        at += strlen(wanted);
+        sum += strtoull(at, NULL, 10);
+    }
+    return sum;
+}
+
+/* Spans that are half full and a free run of pages are counted where they are. */
+static void numbers_are_those_of_mallctl(void)
+{
+    enum { BLOCKS = 4096, SIZE = 512 };
+    static void *blocks[BLOCKS];
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = malloc(SIZE);
+    for (size_t i = 0; i < BLOCKS; i += 2)
+        free(blocks[i]);
+    free(opaque_ptr(malloc(10 << 20)));
+    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+    const char *at = strstr(print("Jx"), "\"0\":{");
+    if (!CHECK(at != NULL))
+        return;
+    uint64_t nonfull = sum_of(at, "\"bins\":[", "nonfull_slabs");
+    CHECK_AT(nonfull > 10, "%lu", (unsigned long)nonfull);
+    uint64_t spans = sum_of(at, "\"bins\":[", "curslabs");
+    CHECK_AT(spans >= nonfull, "%lu %lu", (unsigned long)spans, (unsigned long)nonfull);
+    uint64_t free_bytes =
+        sum_of(at, "\"extents\":[", "dirty_bytes") + sum_of(at, "\"extents\":[", "retained_bytes");
+    CHECK_AT(free_bytes >= 10 << 20, "%lu", (unsigned long)free_bytes);
+    for (size_t i = 1; i < BLOCKS; i += 2)
+        free(blocks[i]);
+}
+
 int main(void)
 {
     if (malloc_stats_print == NULL || mallctl == NULL)
@@ -67,6 +107,13 @@ int main(void)
         "\"curslabs\":",
         "\"extent_avail\":",
         "\"opt_safety_checks\":",
+        "\"hpa_dirty_mult\":\"0.25\"",
+        "\"nonfull_slabs\":",
+        "\"extents\":[{\"ndirty\":",
+        "\"retained_bytes\":",
+        "\"sec_bytes\":0",
+        "\"hpa_shard\":{\"npageslabs\":0",
+        "\"empty_slabs\":{\"npageslabs_huge\":0",
     };
     free(opaque_ptr(malloc(100)));
     const char *all = print("J");
@@ -76,5 +123,10 @@ int main(void)
     const char *without = print("Jx");
     CHECK(matches(without));
     CHECK(strstr(without, "\"mutex\":") == NULL && strstr(without, "\"mutexes\":") == NULL);
+    without = print("Jeh");
+    CHECK(matches(without));
+    CHECK(strstr(without, "\"extents\":") == NULL &&
+          strstr(without, "\"hpa_shard\":{\"np") == NULL);
+    numbers_are_those_of_mallctl();
     return check_result();
 }

@@ -70,6 +70,9 @@ static void arenas_begin_with_an_epoch(void)
     unsigned arena = number_at("arenas.create");
     snprintf(wanted, sizeof wanted, "manual_%u", arena);
     CHECK(is_called(arena, wanted) && is_called(0, "auto_0"));
+    char *nowhere = NULL;
+    size_t length = sizeof nowhere;
+    CHECK_EQ(mallctl("arena.0.name", &nowhere, &length, NULL, 0), EINVAL);
     CHECK(!is_initialized(arena));
     next_epoch();
     CHECK(is_initialized(arena));

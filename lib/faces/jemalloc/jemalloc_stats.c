@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See jemalloc_stats.h. The outline is jemalloc's, as a table or as JSON, for scripts that search
- * for a line or a key; sections without a counterpart here are left out.
+ * for a line or a key: settings and totals here, locks and arenas in jemalloc_stats_json.c and
+ * jemalloc_stats_table.c.
  */
 #include "lib/faces/jemalloc/jemalloc_stats.h"
 
@@ -20,6 +21,7 @@
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/jemalloc_report.h"
+#include "lib/faces/jemalloc/jemalloc_stats_parts.h"
 #include "lib/faces/jemalloc/jemalloc_tcache.h"
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/heap/observer.h"
@@ -60,15 +62,18 @@ EXPORT void malloc_stats_print(void (*write)(void *, const char *), void *opaque
         jemalloc_stats(write != NULL ? write : jemalloc_answer, opaque, options);
 }
 
-/* What mallctl answers to a name in three parts; 0 if there is none. */
-static uint64_t ask(const char *start, const char *name, const char *end)
+const char *const mutex_counters[MUTEX_COUNTERS] = {
+    "num_ops",         "num_wait",      "num_spin_acq", "num_owner_switch",
+    "total_wait_time", "max_wait_time", "max_num_thds"};
+
+uint64_t stats_ask(const char *start, const char *name)
 {
     char whole[96];
     struct print text;
     uint64_t value = 0;
     size_t length = sizeof value;
     print_start(&text, whole, sizeof whole);
-    print_format(&text, "%s%s%s", start, name, end);
+    print_format(&text, "%s%s", start, name);
     if (mallctl_call(print_string(&text), &value, &length, NULL, 0) == EINVAL) {
         uint32_t half = 0; /* it is an unsigned */
         length = sizeof half;
@@ -78,37 +83,13 @@ static uint64_t ask(const char *start, const char *name, const char *end)
     return value;
 }
 
-/* Counters of a mutex, whose names in mallctl begin with `start`. */
-static void mutex_json(struct report *report, const char *start, const char *mutex)
+bool stats_word(const char **words, struct print *word)
 {
-    static const char *const counters[] = {"num_ops",          "num_wait",        "num_spin_acq",
-                                           "num_owner_switch", "total_wait_time", "max_wait_time",
-                                           "max_num_thds"};
-    char whole[80];
-    struct print text;
-    print_start(&text, whole, sizeof whole);
-    print_format(&text, "%s%s.", start, mutex);
-    const char *prefix = print_string(&text);
-    object_open(report, mutex);
-    for (size_t i = 0; i < COUNT_OF(counters); i++)
-        number(report, "", counters[i], ask(prefix, counters[i], ""));
-    object_close(report);
-}
-
-/* `words`: their names, with '|' between them. */
-static void mutexes_json(struct report *report, const char *start, const char *words)
-{
-    object_open(report, "mutexes");
-    for (const char *at = words; *at != '\0';) {
-        char word[32];
-        struct print text;
-        size_t length = strcspn(at, "|");
-        print_start(&text, word, sizeof word);
-        print_bytes(&text, at, length);
-        mutex_json(report, start, print_string(&text));
-        at += length + (at[length] == '|');
-    }
-    object_close(report);
+    const char *at = *words;
+    size_t length = strcspn(at, "|");
+    print_bytes(word, at, length);
+    *words = at + length + (at[length] == '|');
+    return length > 0;
 }
 
 static void config_section(struct report *report)
@@ -132,6 +113,18 @@ static void config_section(struct report *report)
     section_end(report);
 }
 
+/* As jemalloc has them, in quotes; -1 is a word of its own. */
+static void ratio_value(struct print *out, uint32_t value)
+{
+    if (value == UINT32_MAX) {
+        print_text(out, "\"-1\"");
+        return;
+    }
+    print_char(out, '"');
+    print_decimal(out, (uint64_t)value * 100 >> 16, 2);
+    print_char(out, '"');
+}
+
 static void option_value(struct print *out, unsigned i)
 {
     const struct jemalloc_value *value = &jemalloc_values[i];
@@ -149,11 +142,41 @@ static void option_value(struct print *out, unsigned i)
         print_signed(out, (int64_t)value->number);
         break;
     case JEMALLOC_RATIO:
-        print_decimal(out, value->number * 100 >> 16, 2);
+        ratio_value(out, (uint32_t)value->number);
         break;
     default:
         quoted(out, value->text == NULL ? "" : value->text);
         break;
+    }
+}
+
+/* Settings that the program can change: in the table, what they are now stands behind. */
+static void option_now(struct print *out, unsigned i)
+{
+    static const struct {
+        unsigned option;
+        const char *name;
+    } names[] = {
+        {JEMALLOC_background_thread, "background_thread"},
+        {JEMALLOC_max_background_threads, "max_background_threads"},
+        {JEMALLOC_dirty_decay_ms, "arenas.dirty_decay_ms"},
+        {JEMALLOC_muzzy_decay_ms, "arenas.muzzy_decay_ms"},
+        {JEMALLOC_prof_active, "prof.active"},
+        {JEMALLOC_prof_thread_active_init, "prof.thread_active_init"},
+        {JEMALLOC_lg_prof_sample, "prof.lg_sample"},
+    };
+    for (size_t at = 0; at < COUNT_OF(names); at++) {
+        bool is_flag = jemalloc_options[i].kind == JEMALLOC_BOOL;
+        int64_t value = 0;
+        size_t length = is_flag ? sizeof(bool) : sizeof value;
+        if (names[at].option != i || mallctl_call(names[at].name, &value, &length, NULL, 0) != 0)
+            continue;
+        print_format(out, " (%s: ", names[at].name);
+        if (is_flag)
+            print_text(out, value != 0 ? "true" : "false");
+        else
+            print_signed(out, value);
+        print_char(out, ')');
     }
 }
 
@@ -163,6 +186,8 @@ static void options_section(struct report *report)
     for (unsigned i = 0; i < JEMALLOC_OPTIONS; i++)
         if (jemalloc_options[i].shown) {
             option_value(key(report, "opt", jemalloc_options[i].name), i);
+            if (!report->json)
+                option_now(&report->text, i);
             line_end(report);
         }
     section_end(report);
@@ -187,8 +212,10 @@ static void arenas_json(struct report *report)
     number(report, "", "narenas", arenas_count());
     number(report, "", "quantum", GRANULE);
     number(report, "", "page", os_page_size());
-    print_signed(key(report, "", "dirty_decay_ms"), (int64_t)ask("arenas.", "dirty_decay_ms", ""));
-    print_signed(key(report, "", "muzzy_decay_ms"), (int64_t)ask("arenas.", "muzzy_decay_ms", ""));
+    print_signed(key(report, "", "dirty_decay_ms"),
+                 (int64_t)stats_ask("arenas.", "dirty_decay_ms"));
+    print_signed(key(report, "", "muzzy_decay_ms"),
+                 (int64_t)stats_ask("arenas.", "muzzy_decay_ms"));
     number(report, "", "tcache_max", tcache_round(jemalloc_values[JEMALLOC_tcache_max].number));
     number(report, "", "nbins", CLASS_LAST);
     number(report, "", "nhbins", CLASS_LAST);
@@ -236,11 +263,11 @@ static void totals_json(struct report *report, const struct figures *figures, co
     number(report, "", "run_interval", sums.interval_ns);
     object_close(report);
     if (strchr(options, 'x') == NULL)
-        mutexes_json(report, "stats.mutexes.", GLOBAL_MUTEXES);
+        json_mutexes(report, "stats.mutexes.", GLOBAL_MUTEXES);
     object_close(report);
 }
 
-static void totals_table(struct report *report, const struct figures *figures)
+static void totals_table(struct report *report, const struct figures *figures, const char *options)
 {
     struct background_sums sums = background_sums();
     print_format(next(report),
@@ -252,210 +279,9 @@ static void totals_table(struct report *report, const struct figures *figures)
                  "Count of realloc(non-null-ptr, 0) calls: %lu\n"
                  "Background threads: %lu, num_runs: %lu, run_interval: %lu ns\n",
                  load_relaxed(&libc_zero_reallocs), sums.threads, sums.runs, sums.interval_ns);
-}
-
-static void cell(struct print *out, uint64_t value, size_t width)
-{
-    size_t from = print_length(out);
-    print_unsigned(out, value);
-    print_right(out, from, width);
-}
-
-static void size_rows(struct report *report, const struct figures *figures)
-{
-    static const char *const names[] = {"small:", "large:", "total:"};
-    uint64_t rows[3][3] = {
-        {figures->small_allocated, figures->small_allocs, figures->small_frees},
-        {figures->large_allocated, figures->large_allocs, figures->large_frees},
-    };
-    for (unsigned column = 0; column < 3; column++)
-        rows[2][column] = rows[0][column] + rows[1][column];
-    print_text(next(report),
-               "                            allocated         nmalloc         ndalloc\n");
-    for (unsigned row = 0; row < 3; row++) {
-        struct print *out = next(report);
-        size_t from = print_length(out);
-        print_text(out, names[row]);
-        print_left(out, from, 21);
-        for (unsigned column = 0; column < 3; column++)
-            cell(out, rows[row][column], 16);
-        print_char(out, '\n');
-    }
-}
-
-static void bins_table(struct report *report, const struct figures *figures)
-{
-    print_text(next(report), "bins:           size ind       allocated         nmalloc"
-                             "         ndalloc         curregs\n");
-    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct figures_class sum = figures->classes[class];
-        if (sum.allocs == 0)
-            continue;
-        struct print *out = next(report);
-        cell(out, class_size(class), 20);
-        cell(out, class - 1, 4);
-        cell(out, (sum.allocs - sum.frees) * class_size(class), 16);
-        cell(out, sum.allocs, 16);
-        cell(out, sum.frees, 16);
-        cell(out, sum.allocs - sum.frees, 16);
-        print_char(out, '\n');
-    }
-}
-
-static void large_table(struct report *report, const struct figures *figures)
-{
-    print_text(next(report), "large:          size ind       allocated         nmalloc"
-                             "         ndalloc     curlextents\n");
-    for (unsigned i = 0; i < LARGE_SIZES; i++) {
-        struct large_count sum = figures->large[i];
-        uint64_t live = sum.allocs > sum.frees ? sum.allocs - sum.frees : 0;
-        if (sum.allocs == 0)
-            continue;
-        struct print *out = next(report);
-        cell(out, large_size_at(i), 20);
-        cell(out, CLASS_LAST + i, 4);
-        cell(out, live * large_size_at(i), 16);
-        cell(out, sum.allocs, 16);
-        cell(out, sum.frees, 16);
-        cell(out, live, 16);
-        print_char(out, '\n');
-    }
-}
-
-/* "arenas[1]:", or for all arenas and those that were destroyed the heading of jemalloc's. */
-static void arena_heading(struct print *out, size_t number)
-{
-    const struct arena *arena = arena_at(number);
-    if (number == MALLCTL_ALL)
-        print_text(out, "Merged arenas stats:\n");
-    else if (number == MALLCTL_DESTROYED)
-        print_text(out, "Destroyed arenas stats:\n");
-    else
-        print_format(out, "arenas[%zu]:\nName: %s\n", number,
-                     number == 0     ? "memoir"
-                     : arena == NULL ? ""
-                                     : arena->name);
-}
-
-static void arena_table(struct report *report, size_t arena, const struct figures *figures,
-                        const char *options)
-{
-    arena_heading(next(report), arena);
-    print_format(next(report), "assigned threads: %lu\n", figures->threads);
-    size_rows(report, figures);
-    print_format(
-        next(report), "active: %lu\nmapped: %lu\nretained: %lu\nbase: %lu\nresident: %lu\n",
-        figures->active, figures->mapped, figures->retained, figures->metadata, figures->resident);
-    if (strchr(options, 'b') == NULL)
-        bins_table(report, figures);
-    if (strchr(options, 'l') == NULL)
-        large_table(report, figures);
-}
-
-static void sums_json(struct report *report, const char *name, uint64_t allocated, uint64_t allocs,
-                      uint64_t frees, uint64_t fills, uint64_t flushes)
-{
-    object_open(report, name);
-    number(report, "", "allocated", allocated);
-    number(report, "", "nmalloc", allocs);
-    number(report, "", "ndalloc", frees);
-    number(report, "", "nrequests", allocs);
-    number(report, "", "nfills", fills);
-    number(report, "", "nflushes", flushes);
-    object_close(report);
-}
-
-/* `start`: of the names of the arena. */
-static void bins_json(struct report *report, const char *start, const struct figures *figures,
-                      bool mutexes)
-{
-    print_text(key(report, "", "bins"), "[");
-    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct figures_class sum = figures->classes[class];
-        char whole[64];
-        struct print text;
-        print_start(&text, whole, sizeof whole);
-        print_format(&text, "%sbins.%u.", start, class - 1);
-        print_text(next(report), class == 1 ? "{" : ",{");
-        report->first = true;
-        number(report, "", "nmalloc", sum.allocs);
-        number(report, "", "ndalloc", sum.frees);
-        number(report, "", "curregs", sum.allocs - sum.frees);
-        number(report, "", "nrequests", sum.allocs);
-        number(report, "", "nfills", sum.fills);
-        number(report, "", "nflushes", sum.flushes);
-        number(report, "", "nreslabs", 0);
-        number(report, "", "curslabs", sum.spans);
-        if (mutexes)
-            mutex_json(report, print_string(&text), "mutex");
-        print_text(next(report), "}");
-    }
-    print_text(next(report), "]");
-    report->first = false;
-}
-
-static void large_json(struct report *report, const struct figures *figures)
-{
-    print_text(key(report, "", "lextents"), "[");
-    for (unsigned i = 0; i < LARGE_SIZES; i++) {
-        struct large_count sum = figures->large[i];
-        print_format(next(report), "%s{\"curlextents\":%lu}", i == 0 ? "" : ",",
-                     sum.allocs > sum.frees ? sum.allocs - sum.frees : 0);
-    }
-    print_text(next(report), "]");
-}
-
-/* What stands in the report as mallctl tells it. */
-static void arena_answers(struct report *report, const char *start)
-{
-    static const char *const names[] = {"tcache_bytes", "tcache_stashed_bytes", "internal",
-                                        "metadata_thp", "abandoned_vm",         "extent_avail",
-                                        "dirty_npurge", "dirty_nmadvise",       "dirty_purged",
-                                        "muzzy_npurge", "muzzy_nmadvise",       "muzzy_purged"};
-    number(report, "", "uptime_ns", ask(start, "uptime", ""));
-    const char *dss = (const char *)ask(start, "dss", "");
-    quoted(key(report, "", "dss"), dss == NULL ? "disabled" : dss);
-    print_signed(key(report, "", "dirty_decay_ms"), (int64_t)ask(start, "dirty_decay_ms", ""));
-    print_signed(key(report, "", "muzzy_decay_ms"), (int64_t)ask(start, "muzzy_decay_ms", ""));
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        number(report, "", names[i], ask(start, names[i], ""));
-}
-
-static void arena_json(struct report *report, size_t arena, const struct figures *figures,
-                       const char *options)
-{
-    char digits[24];
-    struct print name;
-    print_start(&name, digits, sizeof digits);
-    print_unsigned(&name, arena);
-    object_open(report, arena == MALLCTL_ALL         ? "merged"
-                        : arena == MALLCTL_DESTROYED ? "destroyed"
-                                                     : print_string(&name));
-    number(report, "", "nthreads", figures->threads);
-    number(report, "", "pactive", figures->pages_active);
-    number(report, "", "pdirty", figures->pages_dirty);
-    number(report, "", "pmuzzy", 0);
-    sums_json(report, "small", figures->small_allocated, figures->small_allocs,
-              figures->small_frees, figures->small_fills, figures->small_flushes);
-    sums_json(report, "large", figures->large_allocated, figures->large_allocs,
-              figures->large_frees, 0, 0);
-    number(report, "", "mapped", figures->mapped);
-    number(report, "", "retained", figures->retained);
-    number(report, "", "base", figures->metadata);
-    number(report, "", "resident", figures->resident);
-    char whole[48];
-    struct print start;
-    print_start(&start, whole, sizeof whole);
-    print_format(&start, "stats.arenas.%zu.", arena);
-    arena_answers(report, print_string(&start));
-    bool mutexes = strchr(options, 'x') == NULL;
-    if (mutexes)
-        mutexes_json(report, whole, ARENA_MUTEXES);
-    if (strchr(options, 'b') == NULL)
-        bins_json(report, whole, figures, mutexes);
-    if (strchr(options, 'l') == NULL)
-        large_json(report, figures);
-    object_close(report);
+    if (strchr(options, 'x') == NULL)
+        table_mutexes(report, "stats.mutexes.", GLOBAL_MUTEXES,
+                      stats_ask("stats.arenas.0.", "uptime"));
 }
 
 /* All arenas together, unless there is only one; those that were destroyed; and one by one. */
@@ -474,9 +300,9 @@ static void each_arena(struct report *report, const char *options)
             (i > 2 && !arena_is_there(number)))
             continue;
         if (report->json)
-            arena_json(report, number, &figures, options);
+            json_arena(report, number, &figures, options);
         else
-            arena_table(report, number, &figures, options);
+            table_arena(report, number, &figures, options);
     }
 }
 
@@ -515,7 +341,7 @@ static void report_table(struct report *report, const struct figures *figures, c
         prof_section(report);
         settings_table(report);
     }
-    totals_table(report, figures);
+    totals_table(report, figures, options);
     each_arena(report, options);
     print_text(next(report), "--- End jemalloc statistics ---\n");
 }

@@ -171,6 +171,17 @@ enum { DECAY_DIRTY = 1, DECAY_TOLD = 2 }; /* dirty pages, or else muzzy ones; ca
  * memory, those that are not; how many of each, or their bytes. */
 enum extents { EXTENTS_DIRTY = 4, EXTENTS_RETAINED = 6, EXTENTS_BYTES = 1 };
 enum { EXTENT_SIZES = 199 }; /* as in jemalloc: four for each doubling, from a page on */
+/* Free runs of pages by length, as of now: they are counted one by one. */
+struct extent_counts {
+    struct extent_count {
+        uint64_t runs, bytes;
+    } dirty[EXTENT_SIZES], retained[EXTENT_SIZES];
+};
+void figures_extents(size_t number, struct extent_counts *counts);
+/* The shortest run that counts for an index. */
+size_t extent_size_at(unsigned index);
+/* Spans of each class with blocks that are free and blocks that are not, as of now. */
+void figures_nonfull(size_t number, uint64_t counts[CLASS_COUNT]);
 enum { LARGE_ALLOCS, LARGE_FREES, LARGE_LIVE }; /* of a size of large blocks */
 
 /* What of a mutex, and of which kind it is. */

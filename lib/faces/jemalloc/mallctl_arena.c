@@ -214,7 +214,8 @@ int serve_arena_name(const struct request *request, const struct node *node)
     if (arena == NULL || wrong || (came && name == NULL))
         return arena == NULL ? ENOENT : EINVAL;
     if (request->old != NULL) { /* the caller's buffer, of at least 32 bytes */
-        if (request->old_length == NULL || *request->old_length != sizeof(char *))
+        if (request->old_length == NULL || *request->old_length != sizeof(char *) ||
+            *(char **)request->old == NULL)
             return EINVAL;
         char *to = *(char **)request->old;
         memcpy(to, arena->name, sizeof arena->name);

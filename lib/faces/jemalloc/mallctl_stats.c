@@ -396,10 +396,10 @@ int serve_active_pages(const struct request *request, const struct node *node)
     const struct arena *arena = arena_at(request->numbers[0]);
     int refused = request_read_only(request);
     if (request->old == NULL || request->old_length == NULL ||
-        *request->old_length != sizeof(size_t *) || refused)
-        return refused ? refused : EINVAL;
-    if (arena == NULL)
-        return ENOENT;
+        *request->old_length != sizeof(size_t *))
+        return EINVAL; /* before anything else, as in jemalloc */
+    if (arena == NULL || refused)
+        return refused ? refused : ENOENT;
     if (load_relaxed(&arenas_epoch) == 0 ||
         (arena->number != 0 && load_acquire(&arena->figures) == NULL))
         figures_refresh();
@@ -428,28 +428,39 @@ int serve_class_figure(const struct request *request, const struct node *node)
     return request_give(request, &value, sizeof value);
 }
 
-/* Spans of the class with blocks that are free and blocks that are not, as of now: they are counted
- * one by one. As in jemalloc, the one that blocks are taken from next does not count. */
-int serve_class_nonfull(const struct request *request, const struct node *node)
+/* As in jemalloc, the span that blocks of a class are taken from next does not count. */
+void figures_nonfull(size_t number, uint64_t counts[CLASS_COUNT])
 {
-    (void)node;
-    size_t number = request->numbers[0], value = 0;
-    if (of_arena(number) == NULL || request->numbers[1] >= CLASS_LAST)
-        return ENOENT;
-    int refused = request_read_only(request);
     const struct arena *arena = number == 0 ? NULL : arena_at(number);
     const struct owner *owner = arena == NULL ? NULL : load_acquire(&arena->owner);
     bool any = number == MALLCTL_ALL || number == arenas_count();
+    memset(counts, 0, CLASS_COUNT * sizeof counts[0]);
     for (uint32_t id = 1, ids = span_count(); id < ids && (any || number == 0 || owner != NULL);
          id++) {
         const struct span *span = span_at(id);
         uint32_t free = load_relaxed(&span->free);
-        value += load_acquire(&span->state) == SPAN_BLOCKS && free > 0 &&
-                 free < load_relaxed(&span->blocks) && (any || owner_of(span) == owner) &&
-                 mark_class(load_relaxed(&span->mark)) == request->numbers[1] + 1;
+        if (load_acquire(&span->state) != SPAN_BLOCKS || free == 0 ||
+            free >= load_relaxed(&span->blocks) || (!any && owner_of(span) != owner))
+            continue;
+        unsigned class = mark_class(load_relaxed(&span->mark));
+        if (class < CLASS_COUNT)
+            counts[class]++;
     }
-    value -= value > 0;
-    return refused ? refused : request_give(request, &value, sizeof value);
+    for (unsigned class = 0; class < CLASS_COUNT; class ++)
+        counts[class] -= counts[class] > 0;
+}
+
+int serve_class_nonfull(const struct request *request, const struct node *node)
+{
+    (void)node;
+    uint64_t counts[CLASS_COUNT];
+    if (of_arena(request->numbers[0]) == NULL || request->numbers[1] >= CLASS_LAST)
+        return ENOENT;
+    int refused = request_read_only(request);
+    if (refused)
+        return refused;
+    figures_nonfull(request->numbers[0], counts);
+    return request_give(request, &counts[request->numbers[1] + 1], sizeof counts[0]);
 }
 
 int serve_large_figure(const struct request *request, const struct node *node)
@@ -479,26 +490,48 @@ static unsigned extent_index(size_t bytes)
     return index < EXTENT_SIZES ? index : EXTENT_SIZES - 1;
 }
 
-/* Free runs of a length, as of now: they are counted one by one. All are of number 0; what lent
- * memory is free belongs to an arena's hooks. */
-RACY int serve_extent_figure(const struct request *request, const struct node *node)
+size_t extent_size_at(unsigned index)
+{
+    unsigned n = index + 1;
+    size_t pages = n < 4 ? n : (size_t)(4 + n % 4) << (n / 4 - 1);
+    return pages * os_page_size();
+}
+
+/* All are of number 0: what is free of lent memory belongs to the hooks of an arena. */
+RACY void figures_extents(size_t number, struct extent_counts *counts)
+{
+    memset(counts, 0, sizeof *counts);
+    if (number != 0 && number != MALLCTL_ALL && number != arenas_count())
+        return;
+    for (uint32_t id = 1, ids = span_count(); id < ids; id++) {
+        const struct span *span = span_at(id);
+        uint8_t state = load_relaxed(&span->state);
+        if (state != SPAN_DIRTY && state != SPAN_CLEAN)
+            continue;
+        size_t bytes = (size_t)load_relaxed(&span->units) << UNIT_SHIFT;
+        struct extent_count *count = state == SPAN_DIRTY ? &counts->dirty[extent_index(bytes)]
+                                                         : &counts->retained[extent_index(bytes)];
+        count->runs++;
+        count->bytes += bytes;
+    }
+}
+
+int serve_extent_figure(const struct request *request, const struct node *node)
 {
     (void)node;
-    size_t number = request->numbers[0], value = 0;
-    if (of_arena(number) == NULL || request->numbers[1] >= EXTENT_SIZES)
+    struct extent_counts counts;
+    size_t index = request->numbers[1];
+    if (of_arena(request->numbers[0]) == NULL || index >= EXTENT_SIZES)
         return ENOENT;
     int refused = request_read_only(request);
+    if (refused)
+        return refused;
+    figures_extents(request->numbers[0], &counts);
     size_t in_bytes = request->numbers[2] & EXTENTS_BYTES, kind = request->numbers[2] - in_bytes;
-    bool has =
-        kind >= EXTENTS_DIRTY && (number == 0 || number == MALLCTL_ALL || number == arenas_count());
-    for (uint32_t id = 1, ids = span_count(); has && id < ids; id++) {
-        const struct span *span = span_at(id);
-        size_t bytes = (size_t)load_relaxed(&span->units) << UNIT_SHIFT;
-        if (load_relaxed(&span->state) == (kind == EXTENTS_DIRTY ? SPAN_DIRTY : SPAN_CLEAN) &&
-            extent_index(bytes) == request->numbers[1])
-            value += in_bytes ? bytes : 1;
-    }
-    return refused ? refused : request_give(request, &value, sizeof value);
+    struct extent_count none = {0}, count = kind == EXTENTS_DIRTY      ? counts.dirty[index]
+                                            : kind == EXTENTS_RETAINED ? counts.retained[index]
+                                                                       : none;
+    return request_give(request, in_bytes ? &count.bytes : &count.runs, sizeof count.runs);
 }
 
 /* 0, for each number of slabs that jemalloc has lists of. */

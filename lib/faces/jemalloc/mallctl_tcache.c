@@ -37,9 +37,9 @@ int serve_cache_number(const struct request *request, const struct node *node)
     bool came;
     int refused = request_write_only(request);
     int wrong = request_take(request, &value, sizeof value, &came);
-    if (refused || wrong)
-        return refused ? refused : wrong;
-    if (!came || value >= CACHES_MAX || !(load_relaxed(&caches[value / 8]) >> value % 8 & 1))
+    if (refused || wrong || !came)
+        return refused ? refused : EINVAL;
+    if (value >= CACHES_MAX || !(load_relaxed(&caches[value / 8]) >> value % 8 & 1))
         return EFAULT;
     cold_flush();
     if (node->number == 1)
