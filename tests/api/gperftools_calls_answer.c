@@ -88,6 +88,30 @@ static void profiler_sees_what_is_between(void)
     unlink("profile.0003.heap");
 }
 
+static size_t property(const char *name)
+{
+    size_t value = 0;
+    CHECK_EQ(MallocExtension_GetNumericProperty(name, &value), 1);
+    return value;
+}
+
+/* How often the heap grew, and how often pages went back to the kernel. */
+static void counts_move(void)
+{
+    size_t commits = property("tcmalloc.pageheap_commit_count");
+    size_t reserves = property("tcmalloc.pageheap_reserve_count");
+    size_t decommits = property("tcmalloc.pageheap_decommit_count");
+    CHECK(commits > 0 && reserves > 0);
+    char *block = malloc(64 << 20);
+    if (CHECK(block != NULL))
+        memset(block, 1, 64 << 20);
+    CHECK(property("tcmalloc.pageheap_commit_count") > commits);
+    CHECK(property("tcmalloc.pageheap_reserve_count") > reserves);
+    free(block);
+    MallocExtension_ReleaseFreeMemory();
+    CHECK(property("tcmalloc.pageheap_decommit_count") > decommits);
+}
+
 static void properties_tell_of_the_heap(void)
 {
     size_t before = 0, after = 0, value = 123;
@@ -99,6 +123,7 @@ static void properties_tell_of_the_heap(void)
     CHECK(value >= after);
     value = 123;
     CHECK_EQ(MallocExtension_GetNumericProperty("no.such.property", &value), 0);
+    counts_move();
     CHECK_EQ(value, 123);
     CHECK_EQ(MallocExtension_SetNumericProperty("tcmalloc.max_total_thread_cache_bytes", 1 << 20),
              1);

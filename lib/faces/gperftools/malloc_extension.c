@@ -17,6 +17,7 @@
 #include "lib/faces/gperftools/malloc_extension.h"
 #include "lib/faces/gperftools/testing_portal.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
+#include "lib/heap/observer.h"
 
 /* What tcmalloc allows the caches of all threads unless told otherwise. */
 enum { CACHE_TOTAL_THEIRS = 32 << 20 };
@@ -24,7 +25,7 @@ enum { CACHE_TOTAL_THEIRS = 32 << 20 };
 /* Properties and where their values come from. */
 struct properties {
     size_t allocated, heap, physical, slack, central, thread, page_free, committed; /* counted */
-    size_t unmapped, returned, taken, mapped, threads;
+    size_t unmapped, returned, returns, taken, mapped, growths, threads;
     size_t zero, cache_max, limit_mb, at_once, sample;
 };
 
@@ -48,11 +49,11 @@ static const struct {
     PROPERTY("tcmalloc.pageheap_unmapped_bytes", unmapped),
     PROPERTY("tcmalloc.pageheap_committed_bytes", committed),
     PROPERTY("tcmalloc.pageheap_scavenge_count", zero),
-    PROPERTY("tcmalloc.pageheap_commit_count", zero),
+    PROPERTY("tcmalloc.pageheap_commit_count", growths),
     PROPERTY("tcmalloc.pageheap_total_commit_bytes", taken),
-    PROPERTY("tcmalloc.pageheap_decommit_count", zero),
+    PROPERTY("tcmalloc.pageheap_decommit_count", returns),
     PROPERTY("tcmalloc.pageheap_total_decommit_bytes", returned),
-    PROPERTY("tcmalloc.pageheap_reserve_count", zero),
+    PROPERTY("tcmalloc.pageheap_reserve_count", growths),
     PROPERTY("tcmalloc.pageheap_total_reserve_bytes", mapped),
     PROPERTY("tcmalloc.max_total_thread_cache_bytes", cache_max),
     PROPERTY("tcmalloc.min_per_thread_cache_bytes", zero),
@@ -121,6 +122,11 @@ static const size_t *property_find(const char *name, struct properties *values)
     return NULL;
 }
 
+static void add_growth(void *context, const struct growth *growth)
+{
+    *(size_t *)context += growth->times;
+}
+
 static void properties_count(struct properties *values)
 {
     struct account account;
@@ -137,6 +143,10 @@ static void properties_count(struct properties *values)
     values->returned = account.returned_bytes;
     values->taken = values->committed + account.returned_bytes;
     values->mapped = account.mapped_bytes;
+    values->growths = 1; /* the first piece, which no call is known of */
+    growth_each(add_growth, &values->growths);
+    for (unsigned pool = 0; pool < POOL_MAX; pool++)
+        values->returns += load_relaxed(&pages_of[pool].returns);
     values->threads = account.heaps;
     values->physical = account.resident_bytes;
 }

@@ -10,6 +10,7 @@
 
 static const char line[] = "------------------------------------------------\n";
 
+static uint64_t spans_in_use(void);
 static void row(struct print *out, const char *start, uint64_t bytes, const char *what);
 static void count(struct print *out, uint64_t value, const char *what);
 static void by_class(struct print *out, const struct account *account);
@@ -35,7 +36,7 @@ void gperftools_stats(struct print *out, unsigned level)
     print_text(out, sum);
     row(out, "MALLOC: = ", used + a.clean_bytes, "Virtual address space used");
     print_text(out, "MALLOC:\n");
-    count(out, used / UNIT, "Spans in use");
+    count(out, spans_in_use(), "Spans in use");
     count(out, a.heaps, "Thread heaps in use");
     count(out, UNIT, "Tcmalloc page size");
     print_text(out, line);
@@ -47,6 +48,16 @@ void gperftools_stats(struct print *out, unsigned level)
         by_class(out, &a);
         by_length(out);
     }
+}
+
+RACY static uint64_t spans_in_use(void)
+{
+    uint64_t spans = 0;
+    for (uint32_t id = 1, ids = span_count(); id < ids; id++) {
+        uint8_t state = load_relaxed(&span_at(id)->state);
+        spans += state == SPAN_BLOCKS || state == SPAN_LARGE;
+    }
+    return spans;
 }
 
 static void row(struct print *out, const char *start, uint64_t bytes, const char *what)

@@ -75,7 +75,9 @@ static NOINLINE void *own_mmap(void *at, size_t size, int protection, int flags,
                 mmap_profile_unmapped((uintptr_t)got, end, &caller);
             mmap_profile_mapped((uintptr_t)got, end, &caller);
         }
-        mmap_profile_say("mmap", at, size, got);
+        mmap_profile_say(
+            "mmap(start=%p, len=%zu, prot=0x%x, flags=0x%x, fd=%d, offset=0x%lx) = %p\n", at, size,
+            (unsigned)protection, (unsigned)flags, fd, (unsigned long)offset, got);
         errno = error;
     }
     CALL_ALL(mmap_hooks.mmap, got, at, size, protection, flags, fd, offset)
@@ -95,7 +97,7 @@ static NOINLINE int own_munmap(void *at, size_t size)
     mmap_profile_unmapped((uintptr_t)at, rounded((uintptr_t)at + size), &caller);
     result = next(at, size);
     int error = errno;
-    mmap_profile_say("munmap", at, size, NULL);
+    mmap_profile_say("munmap(start=%p, len=%zu)\n", at, size);
     errno = error;
     return result;
 }
@@ -115,7 +117,9 @@ static NOINLINE void *own_mremap(void *at, size_t before, size_t size, int flags
         mmap_profile_unmapped((uintptr_t)at, rounded((uintptr_t)at + before), &caller);
         mmap_profile_mapped((uintptr_t)got, rounded((uintptr_t)got + size), &caller);
     }
-    mmap_profile_say("mremap", at, size, got);
+    mmap_profile_say(
+        "mremap(old_addr=%p, old_size=%zu, new_size=%zu, flags=0x%x, new_addr=%p) = %p\n", at,
+        before, size, (unsigned)flags, target, got);
     errno = error;
     CALL_ALL(mmap_hooks.mremap, got, at, before, size, flags, target)
     return got;
@@ -133,7 +137,7 @@ static NOINLINE void *own_sbrk(intptr_t more)
     else if (got != (void *)-1 && more < 0)
         mmap_profile_unmapped((uintptr_t)got + (uintptr_t)more, (uintptr_t)got, &caller);
     if (more != 0)
-        mmap_profile_say("sbrk", NULL, (size_t)more, got);
+        mmap_profile_say("sbrk(inc=%ld) = %p\n", (long)more, got);
     errno = error;
     CALL_ALL(mmap_hooks.sbrk, got, more)
     return got;

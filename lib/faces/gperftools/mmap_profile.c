@@ -8,6 +8,8 @@
  */
 #include "lib/faces/gperftools/mmap_profile.h"
 
+#include <stdarg.h>
+
 #include "base/compiler.h"
 #include "base/message.h"
 #include "base/os.h"
@@ -55,10 +57,14 @@ void mmap_profile_unmapped(uintptr_t start, uintptr_t end, const struct caller *
         region_remove(start, end, caller);
 }
 
-void mmap_profile_say(const char *call, const void *at, size_t size, const void *result)
+void mmap_profile_say(const char *format, ...)
 {
-    if (log_calls)
-        message_format("%s(start=%p, len=%zu) = %p\n", call, at, size, result);
+    va_list list;
+    if (!log_calls)
+        return;
+    va_start(list, format);
+    message_list(format, list);
+    va_end(list);
 }
 
 static bool claim(struct region *region, uint32_t from)

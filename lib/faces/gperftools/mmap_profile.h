@@ -20,6 +20,6 @@ void mmap_profile_start(bool record, bool only, bool log);
  * effect until the start. */
 void mmap_profile_mapped(uintptr_t start, uintptr_t end, const struct caller *caller);
 void mmap_profile_unmapped(uintptr_t start, uintptr_t end, const struct caller *caller);
-void mmap_profile_say(const char *call, const void *at, size_t size, const void *result);
+void mmap_profile_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif
