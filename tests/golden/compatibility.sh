@@ -49,7 +49,7 @@ mimalloc_options() {
     echo "|---|---|---|---|"
     awk -F '\t' 'BEGIN { word["WORKS"] = "works"; word["KNOWN"] = "no effect"; word["REFUSED"] = "**not served**" }
         $1 == "mimalloc_option" && $2 !~ /^deprecated_/ {
-            name = "`" $2 "`"; if ($5 != "") name = name ", once `" $5 "`"
+            name = "`" $2 "`"; gsub(/[|]/, "`, `", $5); if ($5 != "") name = name ", once `" $5 "`"
             split($4, initial, "/"); a = initial[1] == "" ? "-" : initial[1]; b = initial[2] == "" ? "-" : initial[2]
             printf "| %s | %s | %s | %s%s |\n", name, a == b ? a : a ", " b, word[$3], $3 == "KNOWN" ? "because: " : "", $6 }' "$scratch/lines"
 }

@@ -39,6 +39,16 @@ has '^mimalloc: warning: environment option "mimalloc_large_os_pages" is depreca
 has '^mimalloc: warning: environment option mimalloc_use_numa_nodes has an invalid value\.$'
 has '^heap stats:'
 has '^mimalloc: process done: '
+# The names of 2.0 (Debian 12), and one that no release has.
+run MIMALLOC_VERBOSE=1 MIMALLOC_DECOMMIT_DELAY=78 MIMALLOC_Abandoned_Page_Decommit=1 MIMALLOC_PAGE_RESETS=1
+has "^mimalloc: option 'purge_delay': 78 $"
+has "^mimalloc: option 'abandoned_page_purge': 1 $"
+has '^mimalloc: warning: environment option "mimalloc_decommit_delay" is deprecated -- use "mimalloc_purge_delay" instead\.$'
+has '^mimalloc: environment option "mimalloc_page_resets" is not known and has no effect$'
+run MIMALLOC_DECOMMIT_DELAY=79 MEMOIR=verbose:on
+has '^return.delay:79ms$'
+run MIMALLOC_PAGE_RESETS=1
+[ ! -s err ] || fail "unknown options are told of without MIMALLOC_VERBOSE: $(cat err)"
 run MIMALLOC_SHOW_ERRORS=1 MIMALLOC_PURGE_DELAY=x MIMALLOC_MAX_WARNINGS=0
 [ ! -s err ] || fail "more warnings than allowed: $(cat err)"
 run MIMALLOC_PURGE_DELAY=77 MEMOIR=verbose:on

@@ -22,7 +22,7 @@
 enum { NONE = -1 };
 enum kind { NUMBER, SIZE };
 enum effect { WORKS, KNOWN, REFUSED };
-enum { KIB = 1024, LINE_SIZE = 4096, MS_A_PAGE = 500 };
+enum { KIB = 1024, LINE_SIZE = 4096, MS_A_PAGE = 500, NAME_SIZE = 64 };
 
 static const struct {
     int8_t number2, number3;
@@ -147,6 +147,11 @@ static void set(unsigned option, long value)
     apply(option, value);
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 static char upper(char c)
 {
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
@@ -214,6 +219,17 @@ static bool parse(const char *text, enum kind kind, long *value)
     return true;
 }
 
+/* Whether the name is one of the old ones, which have '|' between them. */
+static bool is_among(const char *old, const char *name)
+{
+    for (size_t part; *old != '\0'; old += part + (old[part] == '|')) {
+        part = strcspn(old, "|");
+        if (strlen(name) == part && memcmp(old, name, part) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* One variable, "mimalloc_NAME=VALUE". */
 static void read_entry(const char *entry)
 {
@@ -224,12 +240,16 @@ static void read_entry(const char *entry)
         return;
     const char *name = entry + sizeof prefix - 1, *value = entry + length + 1;
     length -= sizeof prefix - 1;
+    char given[NAME_SIZE] = "";
+    for (size_t i = 0; i < length && i < sizeof given - 1; i++)
+        given[i] = lower(name[i]);
+    bool known = false;
     for (unsigned option = 0; option < MIMALLOC_OPTIONS; option++) {
-        const char *old = text_of(option, 1);
-        bool is_old = *old != '\0' && same(name, length, old);
+        bool is_old = is_among(text_of(option, 1), given);
         long number;
-        if (!is_old && !same(name, length, text_of(option, 0)))
+        if (!is_old && strcmp(given, text_of(option, 0)) != 0)
             continue;
+        known = true;
         if (is_old && load_relaxed(&is_set[option]))
             continue; /* the new name counts */
         if (parse(value, rows[option].kind, &number))
@@ -240,8 +260,11 @@ static void read_entry(const char *entry)
         if (is_old && exists(option))
             mimalloc_warning("environment option \"mimalloc_%s\" is deprecated -- use "
                              "\"mimalloc_%s\" instead.",
-                             old, text_of(option, 0));
+                             given, text_of(option, 0));
     }
+    if (!known)
+        mimalloc_verbose("environment option \"mimalloc_%s\" is not known and has no effect",
+                         given);
 }
 
 /* Whether the entry is one of the options that say what may be printed. */
