@@ -137,6 +137,11 @@ static void too_much_is_refused(void)
     CHECK_EQ(mi_reallocarr(&block, opaque_size(SIZE_MAX / 2), 4), EOVERFLOW);
     CHECK(block == before && pattern_differs_at(block, 50, 5) == 50);
     CHECK_EQ(mi_reallocarr(&block, 100, 10), 0);
+    CHECK_EQ(mi_reallocarr(&block, 10, 0), EINVAL);
+    CHECK(block != NULL);
+    CHECK_EQ(mi_reallocarr(&block, 0, 10), 0);
+    CHECK(block == NULL);
+    CHECK_EQ(mi_reallocarr(&block, 100, 10), 0);
     CHECK_EQ(pattern_differs_at(block, 50, 5), 50);
     CHECK(mi_reallocf(block, opaque_size(SIZE_MAX)) == NULL); /* which has freed it */
     mi_register_error(NULL, NULL);
@@ -411,6 +416,7 @@ static void numbers_fit(void)
     CHECK(mi_is_in_heap_region(blocks[1]) && !mi_is_in_heap_region(&rss));
     blocks[0] = mi_malloc(10);
     CHECK(mi_check_owned(blocks[0]) && !mi_check_owned(&rss) && !mi_check_owned(blocks[0] + 1));
+    CHECK(mi_check_owned(blocks[0] + sizeof(void *)));
     mi_free(blocks[0]);
 }
 

@@ -21,6 +21,8 @@
 #pragma weak mi_heap_destroy
 #pragma weak mi_heap_get_default
 #pragma weak mi_heap_set_default
+#pragma weak mi_check_owned
+#pragma weak mi_version
 #pragma weak mi_heap_get_backing
 #pragma weak mi_heap_contains_block
 #pragma weak mi_heap_check_owned
@@ -125,6 +127,12 @@ static void blocks_know_their_heap(void)
     char *shifted = mi_heap_malloc_aligned_at(b, 100, 64, 8);
     CHECK(mi_heap_contains_block(a, in_a) && !mi_heap_contains_block(a, in_b));
     CHECK(mi_heap_check_owned(b, in_b) && !mi_heap_check_owned(b, in_none));
+    CHECK(mi_heap_check_owned(b, in_b + sizeof(void *)) && !mi_heap_check_owned(b, in_b + 1));
+    CHECK(!mi_heap_check_owned(a, in_b + sizeof(void *)) && !mi_heap_check_owned(a, &a));
+    CHECK(mi_check_owned(in_none) && mi_check_owned(in_a) == (mi_version() >= 30000));
+    CHECK(mi_heap_set_default(a) == backing);
+    CHECK(mi_check_owned(in_a) && mi_check_owned(in_none) == (mi_version() >= 30000));
+    CHECK(mi_heap_set_default(backing) == a);
     CHECK(mi_heap_contains_block(backing, in_none));
     CHECK(mi_heap_contains_block(a, large) && !mi_heap_contains_block(b, large));
     CHECK(is_aligned(shifted + 8, 64) && mi_heap_contains_block(b, shifted));

@@ -188,11 +188,6 @@ FUNCTION(bool, mi_is_in_heap_region, (const void *p))
     return p != NULL && init_done() && cold_owns(p);
 }
 
-FUNCTION(bool, mi_check_owned, (const void *p))
-{
-    return mi_is_in_heap_region(p) && cold_is_block(p);
-}
-
 static size_t ms_of(const struct timeval *time)
 {
     return (size_t)time->tv_sec * 1000 + (size_t)time->tv_usec / 1000;

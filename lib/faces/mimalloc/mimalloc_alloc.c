@@ -304,16 +304,17 @@ FUNCTION(void *, mi_reallocf, (void *p, size_t size))
 FUNCTION(int, mi_reallocarr, (void *place, size_t count, size_t size))
 {
     struct caller caller = CALLER_HERE;
-    int before = errno;
-    void *p, *block;
-    if (place == NULL)
-        return EINVAL;
-    memcpy(&p, place, sizeof p);
+    void *p, *block = NULL;
     size_t bytes = mimalloc_product(count, size);
-    block = mimalloc_resize(p, &(struct wish){.size = bytes, .align = 1}, &caller);
-    errno = before;
-    if (block == NULL)
-        return bytes > PTRDIFF_MAX ? EOVERFLOW : ENOMEM;
+    if (place == NULL || size == 0)
+        return errno = EINVAL;
+    memcpy(&p, place, sizeof p);
+    if (bytes == 0)
+        mi_free(p);
+    else
+        block = mimalloc_resize(p, &(struct wish){.size = bytes, .align = 1}, &caller);
+    if (block == NULL && bytes != 0)
+        return errno = bytes > PTRDIFF_MAX ? EOVERFLOW : ENOMEM;
     memcpy(place, &block, sizeof block);
     return 0;
 }

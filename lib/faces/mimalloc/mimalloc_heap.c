@@ -130,9 +130,29 @@ FUNCTION(bool, mi_heap_contains_block, (struct owner * heap, const void *p))
     return mi_heap_contains(heap, p);
 }
 
+/* The same for any word of a span in use, wherever its blocks begin: mimalloc's checks look at
+ * pages, too. Slow. */
+static struct owner *heap_around(const void *p)
+{
+    struct owner *heap = heap_of(p);
+    if (heap != NULL || p == NULL || (uintptr_t)p % sizeof(void *) != 0 || !init_done() ||
+        !window_has(p))
+        return heap;
+    const struct span *span = span_find(p);
+    struct owner *owner = span == NULL ? NULL : owner_of(span);
+    return span == NULL ? NULL : owner == NULL || owner->deleted ? &backing : owner;
+}
+
 FUNCTION(bool, mi_heap_check_owned, (struct owner * heap, const void *p))
 {
-    return mi_heap_contains(heap, p);
+    return heap != NULL && heap_around(p) == heap;
+}
+
+/* 2.4 means the thread's default heap, 3.4 any. */
+FUNCTION(bool, mi_check_owned, (const void *p))
+{
+    struct owner *heap = p != NULL && init_done() && cold_owns(p) ? heap_around(p) : NULL;
+    return heap != NULL && (mimalloc_release() >= 3 || heap == mi_heap_get_default());
 }
 
 FUNCTION(bool, mi_any_heap_contains, (const void *p))
