@@ -288,7 +288,11 @@ FUNCTION(void *, mi_reallocn, (void *p, size_t count, size_t size))
 
 FUNCTION(void *, mi_reallocarray, (void *p, size_t count, size_t size))
 {
-    return resize(p, mimalloc_product(count, size));
+    size_t bytes = mimalloc_product(count, size);
+    void *block = resize(p, bytes);
+    if (block == NULL && bytes > PTRDIFF_MAX)
+        errno = EOVERFLOW;
+    return block;
 }
 
 FUNCTION(void *, mi_reallocf, (void *p, size_t size))

@@ -70,12 +70,14 @@ FUNCTION(char *, mi_realpath, (const char *path, char *resolved))
 FUNCTION(int, mi_dupenv_s, (char **out, size_t *length, const char *name))
 {
     struct caller caller = CALLER_HERE;
+    if (length != NULL)
+        *length = 0;
     if (out == NULL || name == NULL)
         return EINVAL;
     const char *value = getenv(name);
     *out = value == NULL ? NULL : copy(value, strlen(value), 1, &caller);
-    if (length != NULL)
-        *length = *out == NULL ? 0 : strlen(value);
+    if (length != NULL && *out != NULL)
+        *length = strlen(value) + 1; /* as Microsoft's, and mimalloc since 2.4 */
     return value != NULL && *out == NULL ? ENOMEM : 0;
 }
 
