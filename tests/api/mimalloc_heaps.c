@@ -119,6 +119,10 @@ static void deleting_keeps(void)
     mi_heap_destroy(backing);
 }
 
+/* Of 3.4. */
+CHECK_WEAK bool mi_heap_contains(const mi_heap_t *heap, const void *p);
+CHECK_WEAK bool mi_any_heap_contains(const void *p);
+
 static void blocks_know_their_heap(void)
 {
     mi_heap_t *a = mi_heap_new(), *b = mi_heap_new(), *backing = mi_heap_get_backing();
@@ -127,6 +131,8 @@ static void blocks_know_their_heap(void)
     char *shifted = mi_heap_malloc_aligned_at(b, 100, 64, 8);
     CHECK(mi_heap_contains_block(a, in_a) && !mi_heap_contains_block(a, in_b));
     CHECK(mi_heap_check_owned(b, in_b) && !mi_heap_check_owned(b, in_none));
+    CHECK(mi_heap_contains(b, in_b + sizeof(void *)) && !mi_heap_contains(a, in_b));
+    CHECK(mi_any_heap_contains(in_b + sizeof(void *)) && !mi_any_heap_contains(&a));
     CHECK(mi_heap_check_owned(b, in_b + sizeof(void *)) && !mi_heap_check_owned(b, in_b + 1));
     CHECK(!mi_heap_check_owned(a, in_b + sizeof(void *)) && !mi_heap_check_owned(a, &a));
     CHECK(mi_check_owned(in_none) && mi_check_owned(in_a) == (mi_version() >= 30000));

@@ -120,16 +120,6 @@ FUNCTION(struct owner *, mi_heap_of, (const void *p))
     return heap_of(p);
 }
 
-FUNCTION(bool, mi_heap_contains, (const struct owner *heap, const void *p))
-{
-    return heap != NULL && heap_of(p) == heap;
-}
-
-FUNCTION(bool, mi_heap_contains_block, (struct owner * heap, const void *p))
-{
-    return mi_heap_contains(heap, p);
-}
-
 /* The same for any word of a span in use, wherever its blocks begin: mimalloc's checks look at
  * pages, too. Slow. */
 static struct owner *heap_around(const void *p)
@@ -143,9 +133,20 @@ static struct owner *heap_around(const void *p)
     return span == NULL ? NULL : owner == NULL || owner->deleted ? &backing : owner;
 }
 
-FUNCTION(bool, mi_heap_check_owned, (struct owner * heap, const void *p))
+/* 3.4's; a freed block is in its heap there as long as its memory is. */
+FUNCTION(bool, mi_heap_contains, (const struct owner *heap, const void *p))
 {
     return heap != NULL && heap_around(p) == heap;
+}
+
+FUNCTION(bool, mi_heap_contains_block, (struct owner * heap, const void *p))
+{
+    return heap != NULL && heap_of(p) == heap;
+}
+
+FUNCTION(bool, mi_heap_check_owned, (struct owner * heap, const void *p))
+{
+    return mi_heap_contains(heap, p);
 }
 
 /* 2.4 means the thread's default heap, 3.4 any. */
@@ -157,7 +158,7 @@ FUNCTION(bool, mi_check_owned, (const void *p))
 
 FUNCTION(bool, mi_any_heap_contains, (const void *p))
 {
-    return heap_of(p) != NULL;
+    return heap_around(p) != NULL;
 }
 
 /* As mimalloc lays it out; releases differ in the last field, which is 0 in both. */

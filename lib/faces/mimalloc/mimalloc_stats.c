@@ -417,10 +417,6 @@ static void process_rows(struct print *out)
 {
     struct mimalloc_process process;
     mimalloc_process(&process);
-    label(out, "numa nodes");
-    print_text(out, "     ");
-    print_unsigned(out, pages_nodes);
-    print_char(out, '\n');
     label(out, "elapsed");
     print_text(out, "     ");
     seconds(out, process.elapsed_ms);
@@ -473,6 +469,8 @@ static void print_table(const struct stats *stats, mimalloc_output *out, void *a
         table3(&text, stats);
     else
         table2(&text, stats);
+    label(&text, "numa nodes");
+    print_format(&text, "     %u\n", (unsigned)pages_nodes);
     process_rows(&text);
     if (mimalloc_release() >= 3)
         print_char(&text, '\n');
