@@ -81,7 +81,8 @@ int main(void)
         "background_thread    ",
         "max_n_thds\nlarge                ",
         "\n                            allocated         nmalloc   (#/sec)         ndalloc"
-        "   (#/sec)       nrequests   (#/sec)           nfill   (#/sec)          nflush   (#/sec)\n",
+        "   (#/sec)       nrequests   (#/sec)           nfill   (#/sec)          nflush"
+        "   (#/sec)\n",
         "\nbins:           size ind    allocated      nmalloc (#/sec)      ndalloc (#/sec)"
         "    nrequests   (#/sec)  nshards      curregs     curslabs  nonfull_slabs regs pgs   util"
         "       nfills (#/sec)     nflushes (#/sec)       nslabs     nreslabs (#/sec)"

@@ -21,7 +21,7 @@
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 #include "lib/faces/jemalloc/jemalloc_report.h"
-#include "lib/faces/jemalloc/jemalloc_stats_parts.h"
+#include "lib/faces/jemalloc/jemalloc_stats_sections.h"
 #include "lib/faces/jemalloc/jemalloc_tcache.h"
 #include "lib/faces/jemalloc/mallctl.h"
 #include "lib/heap/observer.h"

@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include "lib/faces/jemalloc/jemalloc_stats_parts.h"
+#include "lib/faces/jemalloc/jemalloc_stats_sections.h"
+#include "lib/faces/jemalloc/mallctl.h"
 
 /* For the words of mutexes and of the huge page allocator. */
 #define NODE(...)
@@ -15,18 +16,7 @@
 
 enum { HPA_LISTS = 64 }; /* of slabs by their number of free pages */
 
-static void mutex(struct report *report, const char *start, const char *name)
-{
-    char whole[80];
-    struct print text;
-    print_start(&text, whole, sizeof whole);
-    print_format(&text, "%s%s.", start, name);
-    const char *prefix = print_string(&text);
-    object_open(report, name);
-    for (size_t i = 0; i < MUTEX_COUNTERS; i++)
-        number(report, "", mutex_counters[i], stats_ask(prefix, mutex_counters[i]));
-    object_close(report);
-}
+static void mutex(struct report *report, const char *start, const char *name);
 
 void json_mutexes(struct report *report, const char *start, const char *words)
 {
@@ -38,6 +28,19 @@ void json_mutexes(struct report *report, const char *start, const char *words)
         mutex(report, start, print_string(&word));
         print_start(&word, buffer, sizeof buffer);
     }
+    object_close(report);
+}
+
+static void mutex(struct report *report, const char *start, const char *name)
+{
+    char whole[80];
+    struct print text;
+    print_start(&text, whole, sizeof whole);
+    print_format(&text, "%s%s.", start, name);
+    const char *prefix = print_string(&text);
+    object_open(report, name);
+    for (size_t i = 0; i < MUTEX_COUNTERS; i++)
+        number(report, "", mutex_counters[i], stats_ask(prefix, mutex_counters[i]));
     object_close(report);
 }
 

@@ -7,7 +7,8 @@
 
 #include "base/os.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
-#include "lib/faces/jemalloc/jemalloc_stats_parts.h"
+#include "lib/faces/jemalloc/jemalloc_stats_sections.h"
+#include "lib/faces/jemalloc/mallctl.h"
 
 /* For the words of mutexes. */
 #define NODE(...)
@@ -26,6 +27,29 @@ static const struct column mutex_columns[] = {
     {"n_spin_acq", 16},    {rate_heading, 8},  {"n_owner_switch", 16}, {rate_heading, 8},
     {"total_wait_ns", 16}, {rate_heading, 10}, {"max_wait_ns", 16},    {"max_n_thds", 12},
 };
+
+static void label(struct print *out, const char *text, unsigned width);
+static void headings(struct print *out, const struct column *columns, size_t count);
+static void mutex_cells(struct print *out, const char *start, uint64_t uptime_ns);
+
+void table_mutexes(struct report *report, const char *start, const char *words, uint64_t uptime_ns)
+{
+    char buffer[32], whole[80];
+    struct print word, prefix, *out = next(report);
+    label(out, "", LABEL);
+    headings(out, mutex_columns, COUNT_OF(mutex_columns));
+    print_char(out, '\n');
+    print_start(&word, buffer, sizeof buffer);
+    while (stats_word(&words, &word)) {
+        print_start(&prefix, whole, sizeof whole);
+        print_format(&prefix, "%s%s.", start, print_string(&word));
+        out = next(report);
+        label(out, buffer, LABEL);
+        mutex_cells(out, print_string(&prefix), uptime_ns);
+        print_char(out, '\n');
+        print_start(&word, buffer, sizeof buffer);
+    }
+}
 
 static void text_cell(struct print *out, const char *text, unsigned width)
 {
@@ -74,25 +98,6 @@ static void mutex_cells(struct print *out, const char *start, uint64_t uptime_ns
     for (size_t i = 0; i < MUTEX_COUNTERS; i++)
         values[i] = stats_ask(start, mutex_counters[i]);
     cells(out, mutex_columns, COUNT_OF(mutex_columns), values, uptime_ns);
-}
-
-void table_mutexes(struct report *report, const char *start, const char *words, uint64_t uptime_ns)
-{
-    char buffer[32], whole[80];
-    struct print word, prefix, *out = next(report);
-    label(out, "", LABEL);
-    headings(out, mutex_columns, COUNT_OF(mutex_columns));
-    print_char(out, '\n');
-    print_start(&word, buffer, sizeof buffer);
-    while (stats_word(&words, &word)) {
-        print_start(&prefix, whole, sizeof whole);
-        print_format(&prefix, "%s%s.", start, print_string(&word));
-        out = next(report);
-        label(out, buffer, LABEL);
-        mutex_cells(out, print_string(&prefix), uptime_ns);
-        print_char(out, '\n');
-        print_start(&word, buffer, sizeof buffer);
-    }
 }
 
 /* "arenas[1]:", or for all arenas and those that were destroyed the heading of jemalloc's. */

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of malloc_stats_print (jemalloc_stats.c): locks and arenas, as JSON
+ * Sections of malloc_stats_print (jemalloc_stats.c): locks and arenas, as JSON
  * (jemalloc_stats_json.c) and as tables (jemalloc_stats_table.c).
  */
-#ifndef JEMALLOC_JEMALLOC_STATS_PARTS_H
-#define JEMALLOC_JEMALLOC_STATS_PARTS_H
+#ifndef JEMALLOC_JEMALLOC_STATS_SECTIONS_H
+#define JEMALLOC_JEMALLOC_STATS_SECTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lib/faces/jemalloc/jemalloc_report.h"
-#include "lib/faces/jemalloc/mallctl.h"
 
-/* Counters of a lock, by their names in mallctl; the order is that of `enum` MUTEX_OPS and so on. */
-enum { MUTEX_COUNTERS = MUTEX_THREADS_MAX + 1 };
+struct figures;
+
+/* Counters of a lock, by their names in mallctl, in the order of MUTEX_OPS and so on. */
+enum { MUTEX_COUNTERS = 7 };
 extern const char *const mutex_counters[MUTEX_COUNTERS];
 
 /* What mallctl answers to a name in two parts; 0 if there is none. */
