@@ -24,8 +24,13 @@ endforeach()
 # Archives under these names, for -static: each is ours. libprofiler.a is one of its own (names.cmake).
 if(TARGET profiler_archive)
     install(FILES ${profiler_archive} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
+    # Both in one: a script of the linker, which names the two.
+    file(WRITE ${compat_links}/libtcmalloc_and_profiler.a
+        "/* GNU ld script, of memoir/compat */\nINPUT(libtcmalloc.a libprofiler.a)\n")
+    install(FILES ${compat_links}/libtcmalloc_and_profiler.a
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endif()
-foreach(name jemalloc mimalloc tcmalloc tcmalloc_minimal tcmalloc_debug tcmalloc_minimal_debug)
+foreach(name jemalloc jemalloc_pic mimalloc tcmalloc tcmalloc_minimal tcmalloc_debug tcmalloc_minimal_debug)
     file(CREATE_LINK ../../libmemoir.a ${compat_links}/lib${name}.a SYMBOLIC)
     install(FILES ${compat_links}/lib${name}.a DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()

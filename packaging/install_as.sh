@@ -29,7 +29,7 @@ sources=$(cd "$(dirname "$0")/../include/memoir/compat" && pwd)
 
 case $project in
 jemalloc)
-    libraries='libjemalloc.so libjemalloc.so.2 libjemalloc.a'
+    libraries='libjemalloc.so libjemalloc.so.2 libjemalloc.a libjemalloc_pic.a'
     headers=jemalloc/jemalloc.h commands=jeprof descriptions=jemalloc
     ;;
 gperftools)
@@ -39,7 +39,7 @@ gperftools)
         libraries="$libraries lib$name.so lib$name.so.4"
         descriptions="$descriptions lib$name"
     done
-    libraries="$libraries libtcmalloc.a libtcmalloc_minimal.a libtcmalloc_debug.a libtcmalloc_minimal_debug.a libprofiler.a"
+    libraries="$libraries libtcmalloc.a libtcmalloc_minimal.a libtcmalloc_debug.a libtcmalloc_minimal_debug.a libprofiler.a libtcmalloc_and_profiler.a"
     headers=$(cd "$sources" && echo gperftools/*.h google/*.h)
     commands='pprof google-pprof'
     ;;
