@@ -427,7 +427,7 @@ static void memory_copy(struct recorder_head *head, uint64_t now_ms)
     struct series_memory memory;
     series_memory_now(&memory);
     const uint64_t numbers[] = {memory.peak, memory.anonymous, memory.files, memory.shared};
-    for (unsigned i = 0; i < COUNT_OF(numbers); i++)
+    for (unsigned i = 0; i < COUNT_OF(numbers) && memory.peak != 0; i++)
         store_relaxed(&head->numbers[RECORDER_MEMORY_AT + i], numbers[i]);
 }
 
