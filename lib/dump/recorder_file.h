@@ -16,8 +16,7 @@
 int recorder_file_begin(const char *path);
 const char *recorder_file_name(void);
 /* The program is to write a profile at its end, or a client has begun a recording: where there is
- * no file yet, makes one that goes when the program ends in order. Nothing is said where that fails.
- */
+ * no file yet, makes one that goes when the program ends in order. Nothing is said if it can't. */
 void recorder_file_keep(void);
 /* Makes the file of a forked child that has recorded something, and tells the file what has been
  * loaded or unloaded. 0 or an errno value. */
