@@ -243,8 +243,8 @@ static bool round_signal(const struct stop *stop, int folder)
 _Static_assert(ATTACH_SIGNAL < 32 && SIGWINCH < 32, "the sets in that file have no others");
 
 /* "tid (name) S 1 2 3 4 5 flags ... waiting blocked ...", each set of signals in decimal, signal 1
- * in the lowest bit. The name may hold any byte. False: the thread is gone. Of what the kernel tells,
- * this is the cheapest: it tells each thread that does not answer while the others stand still. */
+ * in the lowest bit. The name may hold any byte. False: the thread is gone. The kernel has nothing
+ * cheaper, and it is asked about each thread that does not answer while the others stand still. */
 static bool thread_tell(pid_t tid, struct told *told)
 {
     enum { FLAGS_FIELD = 6, WAITING_FIELD = 28, BLOCKED_FIELD = 29 }; /* behind the state */

@@ -33,27 +33,11 @@ struct region {
     uint64_t start, end, kinds;
 };
 
+static bool tells_of_us(int file);
 static long scan_call(const struct touched *touched, struct scan_call *call, struct region *regions,
                       uintptr_t start, uintptr_t end, enum touched_kind kind);
 static touched_visitor sum_add;
 static uint64_t kib_of(const char *text, const char *name);
-
-/* Whether pages that are in use are there: an emulator may have put our memory elsewhere, and its
- * kernel tells about its own addresses. */
-static bool tells_of_us(int file)
-{
-    static uintptr_t used;
-    volatile uintptr_t *const uses[] = {&used, &(uintptr_t){0}};
-    for (unsigned i = 0; i < COUNT_OF(uses); i++) {
-        uint64_t page = 0;
-        ++*uses[i];
-        if (os_read_at(file, &page, sizeof page,
-                       (uintptr_t)uses[i] / os_page_size() * sizeof page) != sizeof page ||
-            (page & (PRESENT | SWAPPED)) == 0)
-            return false;
-    }
-    return true;
-}
 
 void touched_open(struct touched *touched)
 {
@@ -70,6 +54,23 @@ void touched_open(struct touched *touched)
         touched->guards = false;
         touched->quick = scan_call(touched, &call, &region, here, here, TOUCHED_ALL) == 0;
     }
+}
+
+/* Whether pages that are in use are there: an emulator may have put our memory elsewhere, and its
+ * kernel tells about its own addresses. */
+static bool tells_of_us(int file)
+{
+    static uintptr_t used;
+    volatile uintptr_t *const uses[] = {&used, &(uintptr_t){0}};
+    for (unsigned i = 0; i < COUNT_OF(uses); i++) {
+        uint64_t page = 0;
+        ++*uses[i];
+        if (os_read_at(file, &page, sizeof page,
+                       (uintptr_t)uses[i] / os_page_size() * sizeof page) != sizeof page ||
+            (page & (PRESENT | SWAPPED)) == 0)
+            return false;
+    }
+    return true;
 }
 
 void touched_close(struct touched *touched)
