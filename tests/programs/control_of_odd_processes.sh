@@ -55,6 +55,31 @@ asks 0 '' 'a plain process'
 stops
 asks 4 'is stopped' stopped
 ends
+for group in /sys/fs/cgroup/unified /sys/fs/cgroup /sys/fs/cgroup/freezer; do
+    state=$group/memoir-$$/cgroup.freeze # or freezer.state
+    mkdir "$group/memoir-$$" 2>/dev/null || continue
+    if [ ! -e "$state" ] && [ ! -e "${state%/*}/freezer.state" ]; then
+        rmdir "$group/memoir-$$"
+        continue
+    fi
+    begins busy
+    echo "$target" >"$group/memoir-$$/cgroup.procs"
+    case $group in
+    */freezer) echo FROZEN >"$group/memoir-$$/freezer.state" ;;
+    *) echo 1 >"$state" ;;
+    esac
+    asks 4 'is frozen' "frozen in $group"
+    case $group in
+    */freezer) echo THAWED >"$group/memoir-$$/freezer.state" ;;
+    *) echo 0 >"$state" ;;
+    esac
+    asks 0 '' "thawed in $group"
+    ends
+    for _ in $(seq 50); do
+        rmdir "$group/memoir-$$" 2>/dev/null && break
+        sleep 0.1
+    done
+done
 begins zombie
 asks 4 'has ended' zombie
 kill -KILL "$shell"

@@ -84,6 +84,8 @@ const char *attach_refusal(const struct process *process)
         return process->deaf && process->bell != PROCESS_BELL_OFF ? "blocks SIGURG"
                                                                   : "control is off";
     }
+    if (process->frozen)
+        return "frozen";
     return process->state == 'T' || process->state == 't' ? "stopped" : NULL;
 }
 
@@ -245,6 +247,12 @@ static bool refuse_deaf(const struct process *process, struct error *error)
 
 static bool refuse_stopped(const struct process *process, struct error *error)
 {
+    if (process->frozen) {
+        error_set(error, ERROR_TARGET, "process %d is frozen: its control group stands still",
+                  process->pid);
+        return error_hint(error, "thaw it: docker unpause, systemctl thaw, or write 0 to its "
+                                 "cgroup.freeze");
+    }
     if (process_state(process->pid) == 't') {
         error_set(error, ERROR_TARGET, "process %d is stopped by a debugger", process->pid);
         return error_hint(error, "let it go on there");

@@ -23,6 +23,7 @@
 #include "base/attach_protocol.h"
 #include "base/os_socket.h"
 #include "tool/process/bell.h"
+#include "tool/process/frozen.h"
 #include "tool/symbol/elf/elf.h"
 #include "tool/terminal/terminal.h"
 
@@ -83,6 +84,7 @@ bool process_read(struct process *process, pid_t pid)
     process->closed = is_closed(process);
     command_read(process);
     process->library = library_find(process);
+    process->frozen = process->library == PROCESS_WITH && process_is_frozen(pid);
     if (process->library == PROCESS_WITH && (process->deaf || !process->listens))
         bell_look(process, false);
     return true;

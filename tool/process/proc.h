@@ -38,6 +38,7 @@ struct process {
     bool deaf;     /* all of its threads block the signal */
     bool secure;   /* runs with rights of its own */
     bool filtered; /* has a seccomp filter, of its own or from before its start */
+    bool frozen;   /* its control group stands still */
     bool closed;   /* the kernel protects it from its own user: only root may ask */
     enum process_bell bell;
     int bell_reason;  /* an errno value */
