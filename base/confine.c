@@ -144,6 +144,114 @@ struct machine {
     bool bad;
 };
 
+static bool is_deadly(uint32_t answer);
+static uint32_t filter_run(const struct sock_filter *code, size_t length,
+                           const struct seccomp_data *data);
+static void step_run(struct machine *machine, const struct sock_filter *step);
+static uint32_t loaded(struct machine *machine, const struct sock_filter *step);
+static uint32_t computed(struct machine *machine, unsigned op, uint32_t value);
+static bool jumps(struct machine *machine, unsigned op, uint32_t value);
+
+uint32_t confine_judge(uintptr_t program)
+{
+    enum { BYTES = LENGTH_MAX * sizeof(struct sock_filter) };
+    struct sock_fprog about;
+    uint32_t denied = 0;
+    if (!os_peek(&about, program, sizeof about) || about.len == 0 || about.len > LENGTH_MAX)
+        return 0;
+    struct sock_filter *code = os_map(BYTES);
+    if (code == NULL)
+        return CONFINE_ALL;
+    if (os_peek(code, (uintptr_t)about.filter, about.len * sizeof *code))
+        for (size_t i = 0; i < COUNT_OF(calls); i++) {
+            struct seccomp_data data = {.nr = calls[i].number, .arch = ARCH_AUDIT};
+            for (unsigned k = 0; k < COUNT_OF(calls[i].arguments); k++)
+                data.args[k] = (uint64_t)(int64_t)calls[i].arguments[k]; /* as we pass them */
+            if (is_deadly(filter_run(code, about.len, &data)))
+                denied |= calls[i].of;
+        }
+    os_unmap(code, BYTES);
+    return denied;
+}
+
+/* SIGSYS counts as deadly, too: few programs have a handler that makes the call in another way. */
+static bool is_deadly(uint32_t answer)
+{
+    uint32_t action = answer & 0xffff0000u;
+    return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
+           action == SECCOMP_RET_TRAP;
+}
+
+/* The verdict of the filter on a call. A filter that the kernel would reject allows everything. */
+static uint32_t filter_run(const struct sock_filter *code, size_t length,
+                           const struct seccomp_data *data)
+{
+    struct machine machine = {.data = data};
+    for (size_t at = 0; at < length && !machine.bad; at++) {
+        const struct sock_filter *step = &code[at];
+        uint32_t value = BPF_SRC(step->code) == BPF_X ? machine.x : step->k;
+        if (BPF_CLASS(step->code) == BPF_RET)
+            return BPF_RVAL(step->code) == BPF_A ? machine.a : step->k;
+        if (BPF_CLASS(step->code) != BPF_JMP)
+            step_run(&machine, step);
+        else if (BPF_OP(step->code) == BPF_JA)
+            at += step->k;
+        else
+            at += jumps(&machine, BPF_OP(step->code), value) ? step->jt : step->jf;
+    }
+    return SECCOMP_RET_ALLOW;
+}
+
+/* One step that neither jumps nor returns. */
+static void step_run(struct machine *machine, const struct sock_filter *step)
+{
+    unsigned code = step->code;
+    switch (BPF_CLASS(code)) {
+    case BPF_LD:
+        machine->a = loaded(machine, step);
+        break;
+    case BPF_LDX:
+        machine->x = loaded(machine, step);
+        break;
+    case BPF_ST:
+    case BPF_STX:
+        machine->bad |= step->k >= WORDS;
+        machine->words[step->k % WORDS] = BPF_CLASS(code) == BPF_ST ? machine->a : machine->x;
+        break;
+    case BPF_ALU:
+        machine->a = computed(machine, BPF_OP(code), BPF_SRC(code) == BPF_X ? machine->x : step->k);
+        break;
+    default:
+        if (BPF_MISCOP(code) == BPF_TAX)
+            machine->x = machine->a;
+        else
+            machine->a = machine->x;
+    }
+}
+
+static uint32_t loaded(struct machine *machine, const struct sock_filter *step)
+{
+    uint32_t value = 0;
+    switch (BPF_MODE(step->code)) {
+    case BPF_IMM:
+        return step->k;
+    case BPF_LEN:
+        return sizeof *machine->data;
+    case BPF_MEM:
+        machine->bad |= step->k >= WORDS;
+        return machine->words[step->k % WORDS];
+    case BPF_ABS:
+        if (step->k <= sizeof *machine->data - sizeof value)
+            memcpy(&value, (const char *)machine->data + step->k, sizeof value);
+        else
+            machine->bad = true;
+        return value;
+    default:
+        machine->bad = true;
+        return 0;
+    }
+}
+
 static uint32_t computed(struct machine *machine, unsigned op, uint32_t value)
 {
     switch (op) {
@@ -188,104 +296,4 @@ static bool jumps(struct machine *machine, unsigned op, uint32_t value)
         machine->bad = true;
         return false;
     }
-}
-
-static uint32_t loaded(struct machine *machine, const struct sock_filter *step)
-{
-    uint32_t value = 0;
-    switch (BPF_MODE(step->code)) {
-    case BPF_IMM:
-        return step->k;
-    case BPF_LEN:
-        return sizeof *machine->data;
-    case BPF_MEM:
-        machine->bad |= step->k >= WORDS;
-        return machine->words[step->k % WORDS];
-    case BPF_ABS:
-        if (step->k <= sizeof *machine->data - sizeof value)
-            memcpy(&value, (const char *)machine->data + step->k, sizeof value);
-        else
-            machine->bad = true;
-        return value;
-    default:
-        machine->bad = true;
-        return 0;
-    }
-}
-
-/* One step that neither jumps nor returns. */
-static void step_run(struct machine *machine, const struct sock_filter *step)
-{
-    unsigned code = step->code;
-    switch (BPF_CLASS(code)) {
-    case BPF_LD:
-        machine->a = loaded(machine, step);
-        break;
-    case BPF_LDX:
-        machine->x = loaded(machine, step);
-        break;
-    case BPF_ST:
-    case BPF_STX:
-        machine->bad |= step->k >= WORDS;
-        machine->words[step->k % WORDS] = BPF_CLASS(code) == BPF_ST ? machine->a : machine->x;
-        break;
-    case BPF_ALU:
-        machine->a = computed(machine, BPF_OP(code), BPF_SRC(code) == BPF_X ? machine->x : step->k);
-        break;
-    default:
-        if (BPF_MISCOP(code) == BPF_TAX)
-            machine->x = machine->a;
-        else
-            machine->a = machine->x;
-    }
-}
-
-/* The verdict of the filter on a call. A filter that the kernel would reject allows everything. */
-static uint32_t filter_run(const struct sock_filter *code, size_t length,
-                           const struct seccomp_data *data)
-{
-    struct machine machine = {.data = data};
-    for (size_t at = 0; at < length && !machine.bad; at++) {
-        const struct sock_filter *step = &code[at];
-        uint32_t value = BPF_SRC(step->code) == BPF_X ? machine.x : step->k;
-        if (BPF_CLASS(step->code) == BPF_RET)
-            return BPF_RVAL(step->code) == BPF_A ? machine.a : step->k;
-        if (BPF_CLASS(step->code) != BPF_JMP)
-            step_run(&machine, step);
-        else if (BPF_OP(step->code) == BPF_JA)
-            at += step->k;
-        else
-            at += jumps(&machine, BPF_OP(step->code), value) ? step->jt : step->jf;
-    }
-    return SECCOMP_RET_ALLOW;
-}
-
-/* SIGSYS counts as deadly, too: few programs have a handler that makes the call in another way. */
-static bool is_deadly(uint32_t answer)
-{
-    uint32_t action = answer & 0xffff0000u;
-    return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
-           action == SECCOMP_RET_TRAP;
-}
-
-uint32_t confine_judge(uintptr_t program)
-{
-    enum { BYTES = LENGTH_MAX * sizeof(struct sock_filter) };
-    struct sock_fprog about;
-    uint32_t denied = 0;
-    if (!os_peek(&about, program, sizeof about) || about.len == 0 || about.len > LENGTH_MAX)
-        return 0;
-    struct sock_filter *code = os_map(BYTES);
-    if (code == NULL)
-        return CONFINE_ALL;
-    if (os_peek(code, (uintptr_t)about.filter, about.len * sizeof *code))
-        for (size_t i = 0; i < COUNT_OF(calls); i++) {
-            struct seccomp_data data = {.nr = calls[i].number, .arch = ARCH_AUDIT};
-            for (unsigned k = 0; k < COUNT_OF(calls[i].arguments); k++)
-                data.args[k] = (uint64_t)(int64_t)calls[i].arguments[k]; /* as we pass them */
-            if (is_deadly(filter_run(code, about.len, &data)))
-                denied |= calls[i].of;
-        }
-    os_unmap(code, BYTES);
-    return denied;
 }

@@ -31,11 +31,7 @@ enum {
     ADVISE_POPULATE = 23, /* for writes; Linux 5.14 */
 };
 
-static long map(void *at, size_t size, long flags)
-{
-    return arch_syscall(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
-}
+static long map(void *at, size_t size, long flags);
 
 int os_map_at(void *at, size_t size)
 {
@@ -47,6 +43,12 @@ int os_map_at(void *at, size_t size)
         return -EEXIST;
     }
     return 0;
+}
+
+static long map(void *at, size_t size, long flags)
+{
+    return arch_syscall(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 }
 
 void *os_map(size_t size)

@@ -65,16 +65,7 @@ struct start {
     bool *leaving; /* NULL: not known */
 };
 
-static const char *marker_find(void)
-{
-    for (size_t at = 0; at + sizeof marker <= data.image_size; at += sizeof marker[0]) {
-        uint64_t value[2];
-        memcpy(value, data.image + at, sizeof value);
-        if (value[0] == MARKER && value[1] == ~(uint64_t)MARKER)
-            return data.image + at;
-    }
-    return NULL;
-}
+static const char *marker_find(void);
 
 bool os_thread_prepare(void)
 {
@@ -98,6 +89,17 @@ bool os_thread_prepare(void)
         return false;
     data.distance = (const char *)marker - (found - data.image) - (char *)arch_thread();
     return data.distance > -DATA_MAX && data.distance < DATA_MAX;
+}
+
+static const char *marker_find(void)
+{
+    for (size_t at = 0; at + sizeof marker <= data.image_size; at += sizeof marker[0]) {
+        uint64_t value[2];
+        memcpy(value, data.image + at, sizeof value);
+        if (value[0] == MARKER && value[1] == ~(uint64_t)MARKER)
+            return data.image + at;
+    }
+    return NULL;
 }
 
 /* What lies below and above the thread pointer; ours is on one side of it. */

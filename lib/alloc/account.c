@@ -32,6 +32,42 @@ static struct {
 } elsewhere[CLASS_COUNT];
 static uint64_t elsewhere_large;
 
+struct bin {
+    uint64_t mallocs, cached;
+};
+
+INLINE void count_all(adder *add, void *sum, struct account_sum *large);
+INLINE void each_list(adder *add, void *sum);
+INLINE void each_bin(adder *add, void *sum);
+RACY static struct bin bin_read(const struct heap *heap, unsigned mark);
+INLINE void each_owner(adder *add, void *sum);
+static void sums_add(struct account_sum *to, const struct heap_sums *sums);
+INLINE void add_to_class(void *sum, unsigned class, const struct blocks *more);
+static struct account_sum sum_of(const struct blocks *blocks, unsigned class);
+RACY static uint64_t taken_read(const struct heap *heap, unsigned mark);
+
+void account_class(unsigned class, struct account_sum *sum)
+{
+    struct blocks blocks[CLASS_COUNT] = {0};
+    struct account_sum large;
+    count_all(add_to_class, blocks, &large);
+    *sum = sum_of(&blocks[class], class);
+}
+
+/* Counts everything: classes by `add`, large blocks into `large`. */
+INLINE void count_all(adder *add, void *sum, struct account_sum *large)
+{
+    memset(large, 0, sizeof *large);
+    lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
+    each_list(add, sum);
+    each_bin(add, sum);
+    each_owner(add, sum);
+    sums_add(large, &heap_retired_large);
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        sums_add(large, &heap->large);
+    lock_give(&heap_lock);
+}
+
 INLINE void each_list(adder *add, void *sum)
 {
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
@@ -54,6 +90,43 @@ INLINE void each_list(adder *add, void *sum)
             if (more.out + more.here + more.mallocs != 0)
                 add(sum, mark_class(mark), &more);
         }
+    }
+}
+
+INLINE void each_bin(adder *add, void *sum)
+{
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++) {
+            uint64_t bits = load_acquire(&heap->stocked[word]);
+            for (; bits != 0; bits &= bits - 1) {
+                unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+                unsigned class = mark_class(mark);
+                struct bin bin = bin_read(heap, mark);
+                struct blocks more = {.mallocs = bin.mallocs, .cached = bin.cached};
+                if (class >= SPARE_FIRST)
+                    more.cached += spare_count(heap, mark);
+                add(sum, class, &more);
+            }
+        }
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        add(sum, class, &(struct blocks){.mallocs = heap_retired_mallocs(class)});
+}
+
+/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. Ends:
+ * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one, or
+ * ended once. */
+RACY static struct bin bin_read(const struct heap *heap, unsigned mark)
+{
+    for (;;) {
+        const struct stock *stock = heap_stock(heap, mark);
+        if (stock == NULL)
+            return (struct bin){0, 0};
+        int32_t left = load_relaxed(&heap->clock[mark]);
+        uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
+        uint64_t count = heap_cached(heap, mark) + delay_count(heap->delay, mark);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (likely(heap_stock(heap, mark) == stock))
+            return (struct bin){mallocs, count};
     }
 }
 
@@ -81,73 +154,12 @@ INLINE void each_owner(adder *add, void *sum)
     }
 }
 
-struct bin {
-    uint64_t mallocs, cached;
-};
-
-/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. Ends:
- * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one, or
- * ended once. */
-RACY static struct bin bin_read(const struct heap *heap, unsigned mark)
-{
-    for (;;) {
-        const struct stock *stock = heap_stock(heap, mark);
-        if (stock == NULL)
-            return (struct bin){0, 0};
-        int32_t left = load_relaxed(&heap->clock[mark]);
-        uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
-        uint64_t count = heap_cached(heap, mark) + delay_count(heap->delay, mark);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (likely(heap_stock(heap, mark) == stock))
-            return (struct bin){mallocs, count};
-    }
-}
-
-/* Blocks from the centre, less blocks to it. */
-RACY static uint64_t taken_read(const struct heap *heap, unsigned mark)
-{
-    return (uint64_t)heap_stock(heap, mark)->taken;
-}
-
-INLINE void each_bin(adder *add, void *sum)
-{
-    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++) {
-            uint64_t bits = load_acquire(&heap->stocked[word]);
-            for (; bits != 0; bits &= bits - 1) {
-                unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
-                unsigned class = mark_class(mark);
-                struct bin bin = bin_read(heap, mark);
-                struct blocks more = {.mallocs = bin.mallocs, .cached = bin.cached};
-                if (class >= SPARE_FIRST)
-                    more.cached += spare_count(heap, mark);
-                add(sum, class, &more);
-            }
-        }
-    for (unsigned class = 1; class < CLASS_COUNT; class ++)
-        add(sum, class, &(struct blocks){.mallocs = heap_retired_mallocs(class)});
-}
-
 static void sums_add(struct account_sum *to, const struct heap_sums *sums)
 {
     to->allocs += load_relaxed(&sums->allocs);
     to->frees += load_relaxed(&sums->frees);
     to->alloc_bytes += load_relaxed(&sums->alloc_bytes);
     to->free_bytes += load_relaxed(&sums->free_bytes);
-}
-
-/* Counts everything: classes by `add`, large blocks into `large`. */
-INLINE void count_all(adder *add, void *sum, struct account_sum *large)
-{
-    memset(large, 0, sizeof *large);
-    lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
-    each_list(add, sum);
-    each_bin(add, sum);
-    each_owner(add, sum);
-    sums_add(large, &heap_retired_large);
-    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        sums_add(large, &heap->large);
-    lock_give(&heap_lock);
 }
 
 INLINE void add_to_class(void *sum, unsigned class, const struct blocks *more)
@@ -166,14 +178,6 @@ static struct account_sum sum_of(const struct blocks *blocks, unsigned class)
     uint64_t frees = blocks->mallocs > live ? blocks->mallocs - live : 0;
     size_t size = class_size(class);
     return (struct account_sum){live + frees, frees, (live + frees) * size, frees * size};
-}
-
-void account_class(unsigned class, struct account_sum *sum)
-{
-    struct blocks blocks[CLASS_COUNT] = {0};
-    struct account_sum large;
-    count_all(add_to_class, blocks, &large);
-    *sum = sum_of(&blocks[class], class);
 }
 
 /* Free may come here in a signal handler with little stack: blocks are counted in the place of
@@ -208,6 +212,12 @@ void account_past_heaps_locked(struct account_sum classes[ACCOUNT_ROWS])
         classes[class] = (struct account_sum){mallocs, freed, mallocs * size, freed * size};
     }
     sums_add(&classes[ACCOUNT_LARGE], &heap_retired_large);
+}
+
+/* Blocks from the centre, less blocks to it. */
+RACY static uint64_t taken_read(const struct heap *heap, unsigned mark)
+{
+    return (uint64_t)heap_stock(heap, mark)->taken;
 }
 
 static void sum_add(struct account_sum *to, const struct account_sum *more)

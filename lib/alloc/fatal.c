@@ -13,13 +13,7 @@
 
 enum { LINE = 400 };
 
-static _Noreturn void end(struct print *line)
-{
-    print_char(line, '\n');
-    store_relaxed(&confine_denied, 0); /* it ends in any case */
-    message_flush(line);
-    os_abort();
-}
+static _Noreturn void end(struct print *line);
 
 void fatal_line(const char *text)
 {
@@ -28,6 +22,14 @@ void fatal_line(const char *text)
     print_start(&line, buffer, sizeof buffer);
     print_format(&line, "memoir: %s", text);
     end(&line);
+}
+
+static _Noreturn void end(struct print *line)
+{
+    print_char(line, '\n');
+    store_relaxed(&confine_denied, 0); /* it ends in any case */
+    message_flush(line);
+    os_abort();
 }
 
 void fatal_freed_twice(const void *block, size_t size)

@@ -21,17 +21,7 @@ enum {
 struct large_count large_counts[LARGE_SIZES];
 static uint32_t moved_count;
 
-/* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run
- * of one before it, and begins where memory is in use already. The part of
- * the run behind the block is not touched. */
-static size_t run_units(size_t units)
-{
-    enum { ROUNDED_MIN = 16, ROUNDED_MAX = 256 };
-    if (units < ROUNDED_MIN || units > ROUNDED_MAX || harden_on)
-        return units;
-    size_t step = (size_t)1 << (28 - __builtin_clz((unsigned)units));
-    return (units + step - 1) & ~(step - 1);
-}
+static size_t run_units(size_t units);
 
 void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
 {
@@ -57,6 +47,18 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     if (unlikely(harden_on))
         tail_large_begin(span, size);
     return span_start(span);
+}
+
+/* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run
+ * of one before it, and begins where memory is in use already. The part of
+ * the run behind the block is not touched. */
+static size_t run_units(size_t units)
+{
+    enum { ROUNDED_MIN = 16, ROUNDED_MAX = 256 };
+    if (units < ROUNDED_MIN || units > ROUNDED_MAX || harden_on)
+        return units;
+    size_t step = (size_t)1 << (28 - __builtin_clz((unsigned)units));
+    return (units + step - 1) & ~(step - 1);
 }
 
 /* Whether the page was in memory: a first write to one that is not takes the kernel's time. No

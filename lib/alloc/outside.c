@@ -43,15 +43,114 @@ static size_t mapped;
 static uint64_t static_bits[2 * STATIC_STEPS / 64];
 static bool static_taken;
 
-static size_t whole_pages(size_t bytes)
+static char *small_locked(size_t steps, size_t align);
+static char *shared_take(struct region *region, size_t steps, size_t align);
+static bool bit(const uint64_t *bits, size_t at);
+static void bit_flip(uint64_t *bits, size_t at);
+static struct region *region_make(size_t bytes, bool shared);
+static struct region *place_locked(void);
+static bool bits_make(struct region *region, uint32_t steps);
+static size_t whole_pages(size_t bytes);
+static size_t bits_bytes(uint32_t steps);
+static void bits_drop(struct region *region);
+static void region_drop(struct region *region);
+static char *large_locked(size_t size, size_t align);
+
+void *outside_take(size_t size, size_t align, bool *zero)
 {
-    size_t page = os_page_size();
-    return (bytes + page - 1) & ~(page - 1);
+    size = size == 0 ? 1 : size;
+    if (size > BYTES_MAX || align > BYTES_MAX)
+        return NULL;
+    char *block = NULL;
+    *zero = false;
+    uint64_t signals;
+    os_signals_set(UINT64_MAX, &signals); /* what the lock protects is not repaired after a jump */
+    lock_take(&outside_lock);
+    if (size <= SHARED_MAX / 2 && align <= SHARED_MAX / 2)
+        block = small_locked((size + STEP - 1) >> STEP_SHIFT, align < STEP ? STEP : align);
+    if (block == NULL) {
+        block = large_locked(size, align);
+        *zero = true;
+    }
+    lock_give(&outside_lock);
+    os_signals_set(signals, NULL);
+    return block;
 }
 
-static size_t bits_bytes(uint32_t steps)
+static char *small_locked(size_t steps, size_t align)
 {
-    return (size_t)2 * (steps / 64) * sizeof(uint64_t);
+    for (size_t i = 0; i < count; i++)
+        if (regions[i].bytes != 0 && regions[i].first != NULL) {
+            char *block = shared_take(&regions[i], steps, align);
+            if (block != NULL)
+                return block;
+        }
+    for (size_t bytes = REGION_MAX; bytes >= REGION_MIN; bytes /= 4) {
+        struct region *region = region_make(bytes, true);
+        if (region != NULL) {
+            char *block = shared_take(region, steps, align);
+            if (block != NULL)
+                return block;
+            region_drop(region); /* too short for the alignment */
+        }
+    }
+    return NULL;
+}
+
+/* Takes the first free steps that fit. */
+static char *shared_take(struct region *region, size_t steps, size_t align)
+{
+    size_t end = region->steps, at = 0;
+    if (region->free < steps)
+        return NULL;
+    while (at + steps <= end) {
+        if (at % 64 == 0 && region->used[at / 64] == ~UINT64_C(0)) {
+            at += 64;
+            continue;
+        }
+        uintptr_t address = (uintptr_t)region->start + (at << STEP_SHIFT);
+        at += ((0 - address) & (align - 1)) >> STEP_SHIFT;
+        size_t got = 0;
+        while (got < steps && at + got < end && !bit(region->used, at + got))
+            got++;
+        if (got == steps) {
+            /* First: a child that is forked among these lines may take the steps for a part of the
+             * block before them, and free them with it. */
+            region->free -= (uint32_t)steps;
+            for (size_t i = 0; i < steps; i++)
+                bit_flip(region->used, at + i);
+            bit_flip(region->first, at);
+            return region->start + (at << STEP_SHIFT);
+        }
+        at += got + 1;
+    }
+    return NULL;
+}
+
+static bool bit(const uint64_t *bits, size_t at)
+{
+    return bits[at / 64] >> (at % 64) & 1;
+}
+
+static void bit_flip(uint64_t *bits, size_t at)
+{
+    bits[at / 64] ^= UINT64_C(1) << (at % 64);
+}
+
+static struct region *region_make(size_t bytes, bool shared)
+{
+    struct region *region = arena_limited(bytes) ? NULL : place_locked();
+    if (region == NULL || (shared && !bits_make(region, (uint32_t)(bytes >> STEP_SHIFT))))
+        return NULL;
+    region->start = region->block = os_map(bytes);
+    if (region->start == NULL) {
+        bits_drop(region);
+        return NULL;
+    }
+    store_release(&region->bytes, bytes);
+    add_relaxed(&mapped, bytes);
+    arena_beside((ptrdiff_t)bytes);
+    return region;
 }
 
 /* A free place in the table of regions, or NULL. */
@@ -91,6 +190,17 @@ static bool bits_make(struct region *region, uint32_t steps)
     return true;
 }
 
+static size_t whole_pages(size_t bytes)
+{
+    size_t page = os_page_size();
+    return (bytes + page - 1) & ~(page - 1);
+}
+
+static size_t bits_bytes(uint32_t steps)
+{
+    return (size_t)2 * (steps / 64) * sizeof(uint64_t);
+}
+
 static void bits_drop(struct region *region)
 {
     if (region->first == static_bits)
@@ -110,82 +220,6 @@ static void region_drop(struct region *region)
     bits_drop(region);
 }
 
-static struct region *region_make(size_t bytes, bool shared)
-{
-    struct region *region = arena_limited(bytes) ? NULL : place_locked();
-    if (region == NULL || (shared && !bits_make(region, (uint32_t)(bytes >> STEP_SHIFT))))
-        return NULL;
-    region->start = region->block = os_map(bytes);
-    if (region->start == NULL) {
-        bits_drop(region);
-        return NULL;
-    }
-    store_release(&region->bytes, bytes);
-    add_relaxed(&mapped, bytes);
-    arena_beside((ptrdiff_t)bytes);
-    return region;
-}
-
-static bool bit(const uint64_t *bits, size_t at)
-{
-    return bits[at / 64] >> (at % 64) & 1;
-}
-
-static void bit_flip(uint64_t *bits, size_t at)
-{
-    bits[at / 64] ^= UINT64_C(1) << (at % 64);
-}
-
-/* Takes the first free steps that fit. */
-static char *shared_take(struct region *region, size_t steps, size_t align)
-{
-    size_t end = region->steps, at = 0;
-    if (region->free < steps)
-        return NULL;
-    while (at + steps <= end) {
-        if (at % 64 == 0 && region->used[at / 64] == ~UINT64_C(0)) {
-            at += 64;
-            continue;
-        }
-        uintptr_t address = (uintptr_t)region->start + (at << STEP_SHIFT);
-        at += ((0 - address) & (align - 1)) >> STEP_SHIFT;
-        size_t got = 0;
-        while (got < steps && at + got < end && !bit(region->used, at + got))
-            got++;
-        if (got == steps) {
-            /* First: a child that is forked among these lines may take the steps for a part of the
-             * block before them, and free them with it. */
-            region->free -= (uint32_t)steps;
-            for (size_t i = 0; i < steps; i++)
-                bit_flip(region->used, at + i);
-            bit_flip(region->first, at);
-            return region->start + (at << STEP_SHIFT);
-        }
-        at += got + 1;
-    }
-    return NULL;
-}
-
-static char *small_locked(size_t steps, size_t align)
-{
-    for (size_t i = 0; i < count; i++)
-        if (regions[i].bytes != 0 && regions[i].first != NULL) {
-            char *block = shared_take(&regions[i], steps, align);
-            if (block != NULL)
-                return block;
-        }
-    for (size_t bytes = REGION_MAX; bytes >= REGION_MIN; bytes /= 4) {
-        struct region *region = region_make(bytes, true);
-        if (region != NULL) {
-            char *block = shared_take(region, steps, align);
-            if (block != NULL)
-                return block;
-            region_drop(region); /* too short for the alignment */
-        }
-    }
-    return NULL;
-}
-
 static char *large_locked(size_t size, size_t align)
 {
     size_t page = os_page_size(), extra = align > page ? align - page : 0;
@@ -195,27 +229,6 @@ static char *large_locked(size_t size, size_t align)
     uintptr_t start = (uintptr_t)region->start;
     region->block = (char *)((start + align - 1) & ~(uintptr_t)(align - 1));
     return region->block;
-}
-
-void *outside_take(size_t size, size_t align, bool *zero)
-{
-    size = size == 0 ? 1 : size;
-    if (size > BYTES_MAX || align > BYTES_MAX)
-        return NULL;
-    char *block = NULL;
-    *zero = false;
-    uint64_t signals;
-    os_signals_set(UINT64_MAX, &signals); /* what the lock protects is not repaired after a jump */
-    lock_take(&outside_lock);
-    if (size <= SHARED_MAX / 2 && align <= SHARED_MAX / 2)
-        block = small_locked((size + STEP - 1) >> STEP_SHIFT, align < STEP ? STEP : align);
-    if (block == NULL) {
-        block = large_locked(size, align);
-        *zero = true;
-    }
-    lock_give(&outside_lock);
-    os_signals_set(signals, NULL);
-    return block;
 }
 
 static struct region *find_locked(const void *p)

@@ -27,6 +27,22 @@ static uint32_t unforked = ALLOC_SETTLED;
 uint32_t *alloc_state = &unforked;
 static const void *repairer; /* something of the thread's that does not change with its id */
 
+static void repair(struct lock *lock);
+static bool memory_copied(void);
+
+bool alloc_fork_watch(void)
+{
+    lock_repair = repair;
+    lock_memory_copied = memory_copied;
+    uint32_t *page = os_map(os_page_size());
+    if (page == NULL)
+        return false;
+    bool wiped = os_wipe_on_fork(page, os_page_size());
+    *page = ALLOC_SETTLED;
+    store_release(&alloc_state, page);
+    return wiped;
+}
+
 /* What a lock protects, mended by the thread that took it over from one that does not exist: no
  * more than that, since other threads may hold the locks of other lists. */
 static void repair(struct lock *lock)
@@ -50,19 +66,6 @@ static void repair(struct lock *lock)
 static bool memory_copied(void)
 {
     return alloc_forked();
-}
-
-bool alloc_fork_watch(void)
-{
-    lock_repair = repair;
-    lock_memory_copied = memory_copied;
-    uint32_t *page = os_map(os_page_size());
-    if (page == NULL)
-        return false;
-    bool wiped = os_wipe_on_fork(page, os_page_size());
-    *page = ALLOC_SETTLED;
-    store_release(&alloc_state, page);
-    return wiped;
 }
 
 void alloc_fork_child(void)

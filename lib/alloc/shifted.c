@@ -28,13 +28,28 @@ static struct entries *entries;
 static size_t used; /* entries that are not 0, at most half of all, */
 static size_t live; /* and those that stand for a block */
 
-static struct entry *entry_of(struct entries *table, uintptr_t pointer)
+static void insert(struct entries *table, uintptr_t pointer, uintptr_t block);
+static struct entry *entry_of(struct entries *table, uintptr_t pointer);
+static bool renew(size_t wanted);
+static size_t bytes_of(const struct entries *table);
+
+bool shifted_add(const void *p, void *block)
 {
-    size_t at = pointer * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-    for (;; at++) { /* ends: at most half of the entries are in use */
-        struct entry *entry = &table->all[at & table->mask];
-        if (entry->pointer == pointer || entry->pointer == 0)
-            return entry;
+    for (;;) { /* ends: each new table has twice the room that its blocks need */
+        lock_take(&shifted_lock);
+        if (entries != NULL && used < entries->mask / 2) {
+            used++;
+            store_relaxed(&live, live + 1); /* first: a forked child may have one too many */
+            insert(entries, (uintptr_t)p, (uintptr_t)block);
+            lock_give(&shifted_lock);
+            return true;
+        }
+        size_t wanted = ENTRIES_MIN;
+        while (wanted < live * 4)
+            wanted *= 2;
+        lock_give(&shifted_lock);
+        if (!renew(wanted))
+            return false;
     }
 }
 
@@ -45,9 +60,14 @@ static void insert(struct entries *table, uintptr_t pointer, uintptr_t block)
     store_release(&entry->pointer, pointer);
 }
 
-static size_t bytes_of(const struct entries *table)
+static struct entry *entry_of(struct entries *table, uintptr_t pointer)
 {
-    return sizeof *table + (table->mask + 1) * sizeof table->all[0];
+    size_t at = pointer * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    for (;; at++) { /* ends: at most half of the entries are in use */
+        struct entry *entry = &table->all[at & table->mask];
+        if (entry->pointer == pointer || entry->pointer == 0)
+            return entry;
+    }
 }
 
 /* Another table with `wanted` entries. Memory has a lock of lower rank, so it is taken before this
@@ -75,24 +95,9 @@ static bool renew(size_t wanted)
     return true;
 }
 
-bool shifted_add(const void *p, void *block)
+static size_t bytes_of(const struct entries *table)
 {
-    for (;;) { /* ends: each new table has twice the room that its blocks need */
-        lock_take(&shifted_lock);
-        if (entries != NULL && used < entries->mask / 2) {
-            used++;
-            store_relaxed(&live, live + 1); /* first: a forked child may have one too many */
-            insert(entries, (uintptr_t)p, (uintptr_t)block);
-            lock_give(&shifted_lock);
-            return true;
-        }
-        size_t wanted = ENTRIES_MIN;
-        while (wanted < live * 4)
-            wanted *= 2;
-        lock_give(&shifted_lock);
-        if (!renew(wanted))
-            return false;
-    }
+    return sizeof *table + (table->mask + 1) * sizeof table->all[0];
 }
 
 /* A signal handler that interrupted the allocator takes no lock: another thread may be changing the

@@ -10,16 +10,8 @@ enum {
     CACHE_MIN = 1 << 20, /* and the option `cache` is at least this many bytes */
 };
 
-static void **spares_of(struct heap *heap, unsigned class)
-{
-    return heap->spares + (class - SPARE_FIRST) * SPARES;
-}
-
-/* The stock of the bin that the heap gives blocks of the class from. */
-static struct stock *own_stock(const struct heap *heap, unsigned class)
-{
-    return heap_stock(heap, mark_make(class, heap->colour));
-}
+static void **spares_of(struct heap *heap, unsigned class);
+static struct stock *own_stock(const struct heap *heap, unsigned class);
 
 void *spare_take(struct heap *heap, unsigned class)
 {
@@ -35,6 +27,17 @@ void *spare_take(struct heap *heap, unsigned class)
         stock->taken++;
     }
     return block;
+}
+
+static void **spares_of(struct heap *heap, unsigned class)
+{
+    return heap->spares + (class - SPARE_FIRST) * SPARES;
+}
+
+/* The stock of the bin that the heap gives blocks of the class from. */
+static struct stock *own_stock(const struct heap *heap, unsigned class)
+{
+    return heap_stock(heap, mark_make(class, heap->colour));
 }
 
 bool spare_keep(struct heap *heap, unsigned class, void *block)

@@ -20,6 +20,34 @@
 /* From this size on the kernel moves the pages, if the new run is untouched or the block is. */
 enum { MOVE_MIN = 256 << 10 };
 
+static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size,
+                    const struct caller *caller);
+static void *realloc_large(void *p, struct span *span, size_t size, const struct caller *caller);
+
+size_t cold_resize(void *p, size_t size, const struct caller *caller)
+{
+    bool ours;
+    size_t now = 0, filled = 0;
+    if (cold_mark(p, &ours) == MARK_FREE || span_of(p)->state != SPAN_LARGE || size <= BLOCK_MAX ||
+        !cold_begin(caller))
+        return 0;
+    struct span *span = span_of(p);
+    size_t before = large_size(span);
+    struct heap *heap = cold_heap(false);
+    if (unlikely(load_relaxed(&hooks_any)))
+        filled = cold_usable(p);
+    cold_look_at_peak();
+    if ((size <= before || arena_grants(size - before)) && large_resize(span, size)) {
+        resized(heap, p, span, before, size, caller);
+        now = cold_usable(p);
+    }
+    growth_note(caller);
+    cold_end();
+    if (unlikely(load_relaxed(&hooks_any)) && now != 0)
+        filling_grown(p, filled);
+    return now;
+}
+
 /* A block that became longer may become a sample by that; one that became shorter may cease to be
  * one. Either way it is one with the probability of its new size. */
 static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size,
@@ -49,74 +77,6 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     } else if (now > before && cold_large_rings(heap, now - before)) {
         cold_large_record(p, size, &origin, cold_rate(heap));
     }
-}
-
-static void *realloc_large(void *p, struct span *span, size_t size, const struct caller *caller)
-{
-    size_t before = large_size(span);
-    struct heap *heap = cold_heap(false);
-    cold_look_at_peak(); /* while held bytes are those of the old block */
-    if (size > before && !arena_grants(size - before))
-        return NULL;
-    if (large_resize(span, size)) {
-        resized(heap, p, span, before, size, caller);
-        return p;
-    }
-    bool zero;
-    struct large_record *place = span->kinds & KIND_RECORDED ? meta_at(span->record) : NULL;
-    struct origin origin = {caller, place == NULL ? TRACK_MOVED : track_born(&place->record),
-                            false};
-    void *block = large_take(pages_node(cold_pool(heap)), size, GRANULE, &zero);
-    if (block == NULL)
-        return NULL;
-    size_t kept = before < size ? before : size;
-    /* Onto memory that was in use before, copying costs less than the faults after moving, unless
-     * little of the block was ever written to. */
-    enum os_moved moved = OS_STAYED;
-    if (kept >= MOVE_MIN && (zero || large_is_sparse(p, kept)))
-        moved = large_move(span, span_of(block));
-    if (moved == OS_LOST) {
-        large_abandon(span_of(block));
-        return NULL;
-    }
-    if (moved == OS_STAYED) {
-        cold_large_begin(heap, block, size, &origin);
-        large_copy_sparse(block, p, kept);
-        cold_look_at_peak();
-        if (unlikely(load_relaxed(&hooks_any)))
-            filling_end(p);
-        cold_free_watched(p, heap, caller, true);
-    } else { /* the same memory: the two never exist at once */
-        cold_free_watched(p, heap, caller, true);
-        cold_large_begin(heap, block, size, &origin);
-    }
-    if (heap_self != NULL && heap_self->default_owner != NULL)
-        owner_add_large(heap_self->default_owner, span_of(block));
-    return block;
-}
-
-size_t cold_resize(void *p, size_t size, const struct caller *caller)
-{
-    bool ours;
-    size_t now = 0, filled = 0;
-    if (cold_mark(p, &ours) == MARK_FREE || span_of(p)->state != SPAN_LARGE || size <= BLOCK_MAX ||
-        !cold_begin(caller))
-        return 0;
-    struct span *span = span_of(p);
-    size_t before = large_size(span);
-    struct heap *heap = cold_heap(false);
-    if (unlikely(load_relaxed(&hooks_any)))
-        filled = cold_usable(p);
-    cold_look_at_peak();
-    if ((size <= before || arena_grants(size - before)) && large_resize(span, size)) {
-        resized(heap, p, span, before, size, caller);
-        now = cold_usable(p);
-    }
-    growth_note(caller);
-    cold_end();
-    if (unlikely(load_relaxed(&hooks_any)) && now != 0)
-        filling_grown(p, filled);
-    return now;
 }
 
 static void count_kept(unsigned mark)
@@ -261,6 +221,50 @@ static void *realloc_any(void *p, size_t size, const struct caller *caller)
     } else {
         cold_free(p, caller);
     }
+    return block;
+}
+
+static void *realloc_large(void *p, struct span *span, size_t size, const struct caller *caller)
+{
+    size_t before = large_size(span);
+    struct heap *heap = cold_heap(false);
+    cold_look_at_peak(); /* while held bytes are those of the old block */
+    if (size > before && !arena_grants(size - before))
+        return NULL;
+    if (large_resize(span, size)) {
+        resized(heap, p, span, before, size, caller);
+        return p;
+    }
+    bool zero;
+    struct large_record *place = span->kinds & KIND_RECORDED ? meta_at(span->record) : NULL;
+    struct origin origin = {caller, place == NULL ? TRACK_MOVED : track_born(&place->record),
+                            false};
+    void *block = large_take(pages_node(cold_pool(heap)), size, GRANULE, &zero);
+    if (block == NULL)
+        return NULL;
+    size_t kept = before < size ? before : size;
+    /* Onto memory that was in use before, copying costs less than the faults after moving, unless
+     * little of the block was ever written to. */
+    enum os_moved moved = OS_STAYED;
+    if (kept >= MOVE_MIN && (zero || large_is_sparse(p, kept)))
+        moved = large_move(span, span_of(block));
+    if (moved == OS_LOST) {
+        large_abandon(span_of(block));
+        return NULL;
+    }
+    if (moved == OS_STAYED) {
+        cold_large_begin(heap, block, size, &origin);
+        large_copy_sparse(block, p, kept);
+        cold_look_at_peak();
+        if (unlikely(load_relaxed(&hooks_any)))
+            filling_end(p);
+        cold_free_watched(p, heap, caller, true);
+    } else { /* the same memory: the two never exist at once */
+        cold_free_watched(p, heap, caller, true);
+        cold_large_begin(heap, block, size, &origin);
+    }
+    if (heap_self != NULL && heap_self->default_owner != NULL)
+        owner_add_large(heap_self->default_owner, span_of(block));
     return block;
 }
 

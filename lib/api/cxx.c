@@ -31,29 +31,11 @@ enum { OURS, UNKNOWN, REPLACED };
 static uint8_t whose = UNKNOWN;
 static struct operators operators; /* if they are replaced */
 
-/* Whether they are replaced, or that is not known yet. */
-INLINE bool maybe_replaced(void)
-{
-    return unlikely(load_relaxed(&whose) != OURS);
-}
-
-static bool is_replaced(void)
-{
-    return init_done() && load_acquire(&whose) == REPLACED;
-}
-
-/* To hooks, new is malloc or aligned_alloc, as in jemalloc. */
-static void *take(size_t align, size_t size, const struct caller *caller)
-{
-    void *block = align == 0 ? libc_malloc(size, caller) : libc_aligned(align, size, caller);
-    if (calls_wanted() && align == 0)
-        calls_alloc(CALL_MALLOC, block, (uintptr_t)block, (uintptr_t[]){size, 0, 0});
-    else if (calls_wanted())
-        calls_alloc(CALL_ALIGNED_ALLOC, block, (uintptr_t)block, (uintptr_t[]){align, size, 0});
-    return block;
-}
-
 void (*cxx_new_fails)(size_t size);
+
+static void *take(size_t align, size_t size, const struct caller *caller);
+INLINE bool maybe_replaced(void);
+static bool is_replaced(void);
 
 bool cxx_handler_called(void)
 {
@@ -82,6 +64,17 @@ static NOINLINE void *new_slower(size_t align, size_t size, unsigned family)
         _ZSt17__throw_bad_allocv();
     fatal_line("out of memory in operator new, and there is no C++ library to throw bad_alloc; "
                "raise the memory limit or use new(std::nothrow)");
+}
+
+/* To hooks, new is malloc or aligned_alloc, as in jemalloc. */
+static void *take(size_t align, size_t size, const struct caller *caller)
+{
+    void *block = align == 0 ? libc_malloc(size, caller) : libc_aligned(align, size, caller);
+    if (calls_wanted() && align == 0)
+        calls_alloc(CALL_MALLOC, block, (uintptr_t)block, (uintptr_t[]){size, 0, 0});
+    else if (calls_wanted())
+        calls_alloc(CALL_ALIGNED_ALLOC, block, (uintptr_t)block, (uintptr_t[]){align, size, 0});
+    return block;
 }
 
 /* The C++ library's own form calls the throwing one, which is the program's or ours, and catches:
@@ -124,6 +117,17 @@ static NOINLINE void *new_slow_array(size_t align, size_t size)
     if (maybe_replaced() && is_replaced())
         return align == 0 ? operators.make(size) : operators.make_aligned(size, align);
     return new_slow(align, size, FAMILY_NEW_ARRAY);
+}
+
+/* Whether they are replaced, or that is not known yet. */
+INLINE bool maybe_replaced(void)
+{
+    return unlikely(load_relaxed(&whose) != OURS);
+}
+
+static bool is_replaced(void)
+{
+    return init_done() && load_acquire(&whose) == REPLACED;
 }
 
 static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag,

@@ -34,20 +34,8 @@
 #include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
-static void *(*next_dlopen(void))(const char *, int)
-{
-    static void *known;
-    return (void *(*)(const char *, int))next_of(&known, "dlopen");
-}
-
-/* Reading the list of loaded objects takes a lock of the loader that glibc does not open in a
- * forked child: a thread of the parent may have held it, in dlopen or dlclose. */
-static void look(void)
-{
-    cold_settle();
-    if (!young_left_threads())
-        unloaded_look(stacks_count());
-}
+static void look(void);
+static void *(*next_dlopen(void))(const char *, int);
 
 EXPORT int dlclose(void *handle)
 {
@@ -60,6 +48,21 @@ EXPORT int dlclose(void *handle)
     unwind_forget();
     dump_recorder_objects();
     return result;
+}
+
+/* Reading the list of loaded objects takes a lock of the loader that glibc does not open in a
+ * forked child: a thread of the parent may have held it, in dlopen or dlclose. */
+static void look(void)
+{
+    cold_settle();
+    if (!young_left_threads())
+        unloaded_look(stacks_count());
+}
+
+static void *(*next_dlopen(void))(const char *, int)
+{
+    static void *known;
+    return (void *(*)(const char *, int))next_of(&known, "dlopen");
 }
 
 #ifndef RTLD_DEEPBIND

@@ -33,6 +33,45 @@ enum {
     ARENA_ALIGN = 64 << 20,
 };
 
+static void *libc_function(const void *p, const char *name);
+static bool looks_like_glibc(uintptr_t p);
+static bool word_at(uintptr_t address, uintptr_t *word);
+static uintptr_t segment_start(void);
+
+bool foreign_free(void *p)
+{
+    void (*real_free)(void *) = (void (*)(void *))libc_function(p, "free");
+    if (real_free == NULL)
+        return false;
+    real_free(p);
+    return true;
+}
+
+/* libc's function behind ours, for a block of libc. */
+static void *libc_function(const void *p, const char *name)
+{
+    return looks_like_glibc((uintptr_t)p) ? next_find(name) : NULL;
+}
+
+static bool looks_like_glibc(uintptr_t p)
+{
+    uintptr_t before, own, next, arena;
+    if (p % 16 != 0 || p < CHUNK_HEADER || !word_at(p - 16, &before) || !word_at(p - 8, &own))
+        return false;
+    uintptr_t length = own & ~(uintptr_t)7, chunk = p - CHUNK_HEADER;
+    if (length < 32 || length % 16 != 0 || length >> 47 != 0)
+        return false;
+    if (own & CHUNK_MAPPED) {
+        uintptr_t page = os_page_size();
+        return (chunk - before) % page == 0 && (before + length) % page == 0;
+    }
+    if (!word_at(chunk + length + 8, &next) || !(next & CHUNK_IN_USE))
+        return false;
+    if (own & CHUNK_ARENA)
+        return word_at(p & ~(uintptr_t)(ARENA_ALIGN - 1), &arena) && os_readable((void *)arena, 8);
+    return chunk >= segment_start() && chunk + length <= os_break();
+}
+
 /* Reads a word that may not be mapped. */
 static bool word_at(uintptr_t address, uintptr_t *word)
 {
@@ -73,40 +112,6 @@ static uintptr_t segment_start(void)
     os_close(fd);
     store_relaxed(&known, found ? start : UINTPTR_MAX);
     return known;
-}
-
-static bool looks_like_glibc(uintptr_t p)
-{
-    uintptr_t before, own, next, arena;
-    if (p % 16 != 0 || p < CHUNK_HEADER || !word_at(p - 16, &before) || !word_at(p - 8, &own))
-        return false;
-    uintptr_t length = own & ~(uintptr_t)7, chunk = p - CHUNK_HEADER;
-    if (length < 32 || length % 16 != 0 || length >> 47 != 0)
-        return false;
-    if (own & CHUNK_MAPPED) {
-        uintptr_t page = os_page_size();
-        return (chunk - before) % page == 0 && (before + length) % page == 0;
-    }
-    if (!word_at(chunk + length + 8, &next) || !(next & CHUNK_IN_USE))
-        return false;
-    if (own & CHUNK_ARENA)
-        return word_at(p & ~(uintptr_t)(ARENA_ALIGN - 1), &arena) && os_readable((void *)arena, 8);
-    return chunk >= segment_start() && chunk + length <= os_break();
-}
-
-/* libc's function behind ours, for a block of libc. */
-static void *libc_function(const void *p, const char *name)
-{
-    return looks_like_glibc((uintptr_t)p) ? next_find(name) : NULL;
-}
-
-bool foreign_free(void *p)
-{
-    void (*real_free)(void *) = (void (*)(void *))libc_function(p, "free");
-    if (real_free == NULL)
-        return false;
-    real_free(p);
-    return true;
 }
 
 size_t foreign_usable(const void *p)

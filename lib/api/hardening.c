@@ -16,32 +16,34 @@
 #include "lib/api/young.h"
 #include "lib/heap/observer.h"
 
+INLINE void *pop_any(size_t size);
+INLINE struct heap *short_heap(void);
+INLINE void *pop(struct heap *heap, size_t size, size_t mark);
+INLINE void change_begin(void);
+INLINE void change_end(void);
+static __attribute__((noinline)) void *pop_middle(struct heap *heap, size_t size);
+INLINE uintptr_t window_granule(const void *p);
+
+void *hardening_pop(size_t size)
+{
+    return pop_any(size);
+}
+
+/* Both functions below are this, with and without somewhere to go on. */
+INLINE void *pop_any(size_t size)
+{
+    struct heap *heap = short_heap();
+    if (likely(heap != NULL && size - 1 < SMALL_MAX - HARDEN_TAIL))
+        return pop(heap, size, hot_mark_small(heap, size + HARDEN_TAIL));
+    return heap != NULL && size - 1 < BLOCK_MAX - HARDEN_TAIL ? pop_middle(heap, size) : NULL;
+}
+
 /* The calling thread's heap if its calls may take the short roads. */
 INLINE struct heap *short_heap(void)
 {
     struct heap *heap = heap_self;
     bool may = heap != NULL && lock_held == 0 && heap->short_roads == heap_generation();
     return likely(may) ? heap : NULL;
-}
-
-/* Of a pointer that is misaligned, or outside, it is beyond all. */
-INLINE uintptr_t window_granule(const void *p)
-{
-    uintptr_t offset = (uintptr_t)p - window.base;
-    return offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
-}
-
-/* Around a change of bins and of what waits: a signal handler's calls find the thread inside, and
- * take the long road. A block that a handler freed would wait, and be handed out here. */
-INLINE void change_begin(void)
-{
-    abandoned_enter(lock_frame_word(ARCH_CALLER_SP()));
-}
-
-INLINE void change_end(void)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    lock_held = 0;
 }
 
 INLINE void *pop(struct heap *heap, size_t size, size_t mark)
@@ -61,23 +63,22 @@ INLINE void *pop(struct heap *heap, size_t size, size_t mark)
     return block;
 }
 
+/* Around a change of bins and of what waits: a signal handler's calls find the thread inside, and
+ * take the long road. A block that a handler freed would wait, and be handed out here. */
+INLINE void change_begin(void)
+{
+    abandoned_enter(lock_frame_word(ARCH_CALLER_SP()));
+}
+
+INLINE void change_end(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    lock_held = 0;
+}
+
 static __attribute__((noinline)) void *pop_middle(struct heap *heap, size_t size)
 {
     return pop(heap, size, class_of(size + HARDEN_TAIL));
-}
-
-/* Both functions below are this, with and without somewhere to go on. */
-INLINE void *pop_any(size_t size)
-{
-    struct heap *heap = short_heap();
-    if (likely(heap != NULL && size - 1 < SMALL_MAX - HARDEN_TAIL))
-        return pop(heap, size, hot_mark_small(heap, size + HARDEN_TAIL));
-    return heap != NULL && size - 1 < BLOCK_MAX - HARDEN_TAIL ? pop_middle(heap, size) : NULL;
-}
-
-void *hardening_pop(size_t size)
-{
-    return pop_any(size);
 }
 
 void *hardening_malloc(size_t size, void *(*otherwise)(size_t size))
@@ -157,6 +158,13 @@ INLINE bool push_any(void *p, bool sized, size_t size)
     *live = 0;
     push(heap, p, mark);
     return true;
+}
+
+/* Of a pointer that is misaligned, or outside, it is beyond all. */
+INLINE uintptr_t window_granule(const void *p)
+{
+    uintptr_t offset = (uintptr_t)p - window.base;
+    return offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
 }
 
 bool hardening_push(void *p)

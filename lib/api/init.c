@@ -30,42 +30,34 @@ static uint8_t state;
 static bool keyed;
 static pthread_key_t key;
 
-static void thread_end(void *heap)
-{
-    struct caller caller = CALLER_HERE;
-    (void)heap;
-    cpu_thread_end(&caller);
-    cold_thread_end();
-}
+static void start(void);
+static void show_options(void);
+static bool profile_is_wanted(void);
+static void start_sampler(void);
+static void thread_end(void *heap);
 
-/* Whether some option uses the heap profile. */
-static bool profile_is_wanted(void)
+bool init_done_slow(void)
 {
-    struct config defaults;
-    config_defaults(&defaults);
-    return config.heap_rate != defaults.heap_rate || config.capture[0] != '\0' || config.dump_exit;
-}
-
-/* Threads may double the default rate (lib/heap/pace.h), and no rate that was chosen. */
-static void start_sampler(void)
-{
-    struct config defaults;
-    config_defaults(&defaults);
-    if (config.heap && config.heap_pace != 0 && config.heap_rate == defaults.heap_rate)
-        sampler_set_paced((int64_t)config.heap_rate);
-    else
-        sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
-}
-
-/* Prints every option with the value that counts. */
-static void show_options(void)
-{
-    char buffer[CONFIG_TEXT_MAX];
-    struct print text;
-    print_start(&text, buffer, sizeof buffer);
-    print_format(&text, "memoir %s\n", MEMOIR_VERSION);
-    config_print(&config, &text);
-    message_flush(&text);
+    if (lock_held != 0 || load_acquire(&state) == FAILED)
+        return false;
+    bool first = false;
+    lock_take(&init_lock);
+    if (state == NOT_YET) {
+        start();
+        first = true;
+    }
+    lock_give(&init_lock);
+    if (first && state == READY) {
+        /* Last, because these may allocate. */
+        store_release(&keyed, pthread_key_create(&key, thread_end) == 0);
+        pthread_atfork(cpu_fork_prepare, cpu_fork_parent, cold_fork_child);
+        if (heap_self != NULL)
+            init_thread(heap_self);
+        cxx_find_operators();
+        control_init();
+        faces_ready();
+    }
+    return state == READY;
 }
 
 static void start(void)
@@ -93,28 +85,42 @@ static void start(void)
     store_release(&init_ready, true);
 }
 
-bool init_done_slow(void)
+/* Prints every option with the value that counts. */
+static void show_options(void)
 {
-    if (lock_held != 0 || load_acquire(&state) == FAILED)
-        return false;
-    bool first = false;
-    lock_take(&init_lock);
-    if (state == NOT_YET) {
-        start();
-        first = true;
-    }
-    lock_give(&init_lock);
-    if (first && state == READY) {
-        /* Last, because these may allocate. */
-        store_release(&keyed, pthread_key_create(&key, thread_end) == 0);
-        pthread_atfork(cpu_fork_prepare, cpu_fork_parent, cold_fork_child);
-        if (heap_self != NULL)
-            init_thread(heap_self);
-        cxx_find_operators();
-        control_init();
-        faces_ready();
-    }
-    return state == READY;
+    char buffer[CONFIG_TEXT_MAX];
+    struct print text;
+    print_start(&text, buffer, sizeof buffer);
+    print_format(&text, "memoir %s\n", MEMOIR_VERSION);
+    config_print(&config, &text);
+    message_flush(&text);
+}
+
+/* Whether some option uses the heap profile. */
+static bool profile_is_wanted(void)
+{
+    struct config defaults;
+    config_defaults(&defaults);
+    return config.heap_rate != defaults.heap_rate || config.capture[0] != '\0' || config.dump_exit;
+}
+
+/* Threads may double the default rate (lib/heap/pace.h), and no rate that was chosen. */
+static void start_sampler(void)
+{
+    struct config defaults;
+    config_defaults(&defaults);
+    if (config.heap && config.heap_pace != 0 && config.heap_rate == defaults.heap_rate)
+        sampler_set_paced((int64_t)config.heap_rate);
+    else
+        sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
+}
+
+static void thread_end(void *heap)
+{
+    struct caller caller = CALLER_HERE;
+    (void)heap;
+    cpu_thread_end(&caller);
+    cold_thread_end();
 }
 
 void init_thread(void *heap)

@@ -24,6 +24,54 @@ int libc_new_mode;
 bool (*libc_aligned_strictly)(void);
 void (*libc_xmalloc)(const char *words);
 
+static __attribute__((noinline)) void *malloc_middle(size_t size);
+static NOINLINE void *malloc_slow(size_t size);
+static NOINLINE void *malloc_slower(size_t size);
+static NOINLINE bool libc_try_again(const char *words);
+INLINE void tell_alloc(enum call_alloc call, void *block, uintptr_t first, uintptr_t second);
+INLINE void tell_free(enum call_dalloc call, void *p, uintptr_t size);
+
+EXPORT void *malloc(size_t size)
+{
+    if (unlikely(size > SMALL_MAX))
+        return malloc_middle(size);
+    struct heap *heap = load_relaxed(&heap_now);
+    void *block = hot_pop(heap, hot_mark_small(heap, size));
+    if (unlikely(block == NULL))
+        return malloc_slow(size);
+    return block;
+}
+
+static __attribute__((noinline)) void *malloc_middle(size_t size)
+{
+    if (likely(size <= BLOCK_MAX)) {
+        void *block = hot_pop(load_relaxed(&heap_now), class_of_middle(size));
+        if (likely(block != NULL))
+            return block;
+    }
+    return malloc_slow(size);
+}
+
+static NOINLINE void *malloc_slow(size_t size)
+{
+    return harden_on ? hardening_malloc(size, malloc_slower) : malloc_slower(size);
+}
+
+/* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
+ * the caller of malloc. */
+static NOINLINE void *malloc_slower(size_t size)
+{
+    struct caller caller = CALLER_HERE;
+    void *block = owned_pop_default(size);
+    if (block != NULL)
+        return block;
+    do
+        block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
+    while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("malloc")));
+    tell_alloc(CALL_MALLOC, block, size, 0);
+    return block;
+}
+
 /* Memory is out. True if a handler of the program's may have made room (tc_set_new_mode). */
 static NOINLINE bool libc_try_again(const char *words)
 {
@@ -42,53 +90,6 @@ INLINE void tell_alloc(enum call_alloc call, void *block, uintptr_t first, uintp
         calls_alloc(call, block, (uintptr_t)block, (uintptr_t[]){first, second, 0});
 }
 
-INLINE void tell_free(enum call_dalloc call, void *p, uintptr_t size)
-{
-    if (calls_wanted() && p != NULL)
-        calls_dalloc(call, p, (uintptr_t[]){(uintptr_t)p, size, 0});
-}
-
-/* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
- * the caller of malloc. */
-static NOINLINE void *malloc_slower(size_t size)
-{
-    struct caller caller = CALLER_HERE;
-    void *block = owned_pop_default(size);
-    if (block != NULL)
-        return block;
-    do
-        block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
-    while (unlikely(block == NULL) && libc_try_again(WORDS_OUT("malloc")));
-    tell_alloc(CALL_MALLOC, block, size, 0);
-    return block;
-}
-
-static NOINLINE void *malloc_slow(size_t size)
-{
-    return harden_on ? hardening_malloc(size, malloc_slower) : malloc_slower(size);
-}
-
-static __attribute__((noinline)) void *malloc_middle(size_t size)
-{
-    if (likely(size <= BLOCK_MAX)) {
-        void *block = hot_pop(load_relaxed(&heap_now), class_of_middle(size));
-        if (likely(block != NULL))
-            return block;
-    }
-    return malloc_slow(size);
-}
-
-EXPORT void *malloc(size_t size)
-{
-    if (unlikely(size > SMALL_MAX))
-        return malloc_middle(size);
-    struct heap *heap = load_relaxed(&heap_now);
-    void *block = hot_pop(heap, hot_mark_small(heap, size));
-    if (unlikely(block == NULL))
-        return malloc_slow(size);
-    return block;
-}
-
 static NOINLINE void free_slower(void *p)
 {
     tell_free(CALL_FREE, p, 0);
@@ -96,6 +97,12 @@ static NOINLINE void free_slower(void *p)
         return;
     struct caller caller = CALLER_HERE;
     cold_free(p, &caller);
+}
+
+INLINE void tell_free(enum call_dalloc call, void *p, uintptr_t size)
+{
+    if (calls_wanted() && p != NULL)
+        calls_dalloc(call, p, (uintptr_t[]){(uintptr_t)p, size, 0});
 }
 
 void libc_free_slow(void *p)

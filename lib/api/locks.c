@@ -55,6 +55,14 @@ static int own_mtx_timedlock(mtx_t *mutex, const struct timespec *until);
 static int own_cnd_wait(cnd_t *condition, mtx_t *mutex);
 static int own_cnd_timedwait(cnd_t *condition, mtx_t *mutex, const struct timespec *until);
 static void *own_dlsym(void *handle, const char *name);
+static bool is_possible(void);
+static bool functions_find(void);
+static void *function_find(const char *name);
+static void undoings_make(void);
+static bool list_is_readable(void);
+static bool is_helper(void);
+static bool has_threads(void);
+static bool redirect(void);
 
 enum {
     MUTEX_LOCK,
@@ -124,6 +132,58 @@ extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 extern char __libc_single_threaded __attribute__((weak));
 
 /* ---- on and off ---- */
+
+int locks_start(void)
+{
+    if (!is_possible())
+        return ENOSYS;
+    if (!is_helper()) {
+        if (!redirect())
+            return ENOSYS;
+    } else if (load_acquire(&prepared)) {
+        store_relaxed(&loads, 0);
+        if (!deepbind_point_first(bindings, BINDINGS))
+            return ENOSYS;
+        redirected = true;
+    } else if (has_threads()) {
+        return EAGAIN;
+    } /* else the first call of pthread_create redirects: locks_prepare */
+    waits_start();
+    return 0;
+}
+
+void locks_stop(void)
+{
+    waits_stop();
+    if (!redirected)
+        return;
+    undoings_make();
+    left_over = is_helper() || !list_is_readable();
+    if (left_over)
+        deepbind_point_first(undoings, BINDINGS);
+    else
+        deepbind_point(undoings, BINDINGS);
+    redirected = false;
+}
+
+void locks_loaded(void)
+{
+    if (unlikely(load_relaxed(&waits_running))) {
+        if (!functions_find() || !list_is_readable())
+            return;
+        if (!redirected || deepbind_loads() != load_relaxed(&loads))
+            redirect();
+    } else if (unlikely(left_over) && list_is_readable()) {
+        left_over = false;
+        deepbind_point(undoings, BINDINGS);
+    }
+}
+
+void locks_prepare(void)
+{
+    functions_find();
+    locks_loaded();
+}
 
 #ifdef RTLD_DEEPBIND
 extern int dladdr1(const void *, Dl_info *, void **, int) __attribute__((weak));
@@ -225,58 +285,6 @@ static bool redirect(void)
     store_relaxed(&loads, deepbind_loads());
     redirected = deepbind_point(bindings, BINDINGS);
     return redirected;
-}
-
-int locks_start(void)
-{
-    if (!is_possible())
-        return ENOSYS;
-    if (!is_helper()) {
-        if (!redirect())
-            return ENOSYS;
-    } else if (load_acquire(&prepared)) {
-        store_relaxed(&loads, 0);
-        if (!deepbind_point_first(bindings, BINDINGS))
-            return ENOSYS;
-        redirected = true;
-    } else if (has_threads()) {
-        return EAGAIN;
-    } /* else the first call of pthread_create redirects: locks_prepare */
-    waits_start();
-    return 0;
-}
-
-void locks_stop(void)
-{
-    waits_stop();
-    if (!redirected)
-        return;
-    undoings_make();
-    left_over = is_helper() || !list_is_readable();
-    if (left_over)
-        deepbind_point_first(undoings, BINDINGS);
-    else
-        deepbind_point(undoings, BINDINGS);
-    redirected = false;
-}
-
-void locks_loaded(void)
-{
-    if (unlikely(load_relaxed(&waits_running))) {
-        if (!functions_find() || !list_is_readable())
-            return;
-        if (!redirected || deepbind_loads() != load_relaxed(&loads))
-            redirect();
-    } else if (unlikely(left_over) && list_is_readable()) {
-        left_over = false;
-        deepbind_point(undoings, BINDINGS);
-    }
-}
-
-void locks_prepare(void)
-{
-    functions_find();
-    locks_loaded();
 }
 
 /* Compiled to a jump: dlsym looks at its caller, which must stay the program. */

@@ -24,21 +24,8 @@ struct start {
     void *argument;
 };
 
-static void *begin(void *argument)
-{
-    struct start start = *(struct start *)argument;
-    free(argument);
-    if (load_relaxed(&cpu_running))
-        cpu_thread_begin();
-    init_thread_watch();
-    return start.run(start.argument);
-}
-
-static creator *next(void)
-{
-    static void *known;
-    return (creator *)next_of(&known, "pthread_create");
-}
+static creator *next(void);
+static void *begin(void *argument);
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*run)(void *argument), void *argument)
@@ -58,4 +45,20 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (error != 0)
         free(start);
     return error;
+}
+
+static creator *next(void)
+{
+    static void *known;
+    return (creator *)next_of(&known, "pthread_create");
+}
+
+static void *begin(void *argument)
+{
+    struct start start = *(struct start *)argument;
+    free(argument);
+    if (load_relaxed(&cpu_running))
+        cpu_thread_begin();
+    init_thread_watch();
+    return start.run(start.argument);
 }

@@ -18,15 +18,7 @@ __thread struct young young;
 static uint32_t threads;
 static bool left_threads;
 
-/* With many threads, most do little, and a heap costs memory in each. A thread that had to sleep
- * for a lock needs fewer of them with a heap. */
-static uint32_t calls_max(void)
-{
-    if (lock_slept)
-        return CALLS_MIN;
-    uint32_t calls = CALLS + heap_threads() / 4;
-    return calls < CALLS_MAX ? calls : CALLS_MAX;
-}
+static uint32_t calls_max(void);
 
 bool young_is(void)
 {
@@ -46,6 +38,16 @@ bool young_is(void)
     }
     return young.ended || young.calls <= CALLS_MIN ||
            (young.calls <= calls_max() && !heap_parked(young.pool));
+}
+
+/* With many threads, most do little, and a heap costs memory in each. A thread that had to sleep
+ * for a lock needs fewer of them with a heap. */
+static uint32_t calls_max(void)
+{
+    if (lock_slept)
+        return CALLS_MIN;
+    uint32_t calls = CALLS + heap_threads() / 4;
+    return calls < CALLS_MAX ? calls : CALLS_MAX;
 }
 
 uint64_t young_seed(void)

@@ -47,84 +47,32 @@ static uint64_t first_ms;
 static uint64_t on_ns, on_since_ns;
 static struct os_usage used, used_since;
 
-static void on_interrupt(const void *info, void *context);
+static void about_copy(void);
+static int signal_choose(int wish, uint64_t blocked);
 static void task_joined(uint32_t number);
-static void task_found(uint32_t number);
+static void task_arm(uint32_t number, bool begins);
 static void task_ended(uint32_t number);
+static void task_found(uint32_t number);
+static bool cpu_lock(struct os_signals *before);
+static void cpu_unlock(const struct os_signals *before);
+static void about_copy_now_and_then(void);
+static void on_interrupt(const void *about, void *context);
 
 static const struct tasks_scan first_scan = {task_joined, task_ended, events_arm};
 static const struct tasks_scan later_scan = {task_found, task_ended, events_arm};
 static const struct tasks_scan events_scan = {NULL, NULL, events_arm};
 
-/* No handler of the program's runs on top: it might jump out. */
-static bool cpu_lock(struct os_signals *before)
+void cpu_settle(void)
 {
-    if (lock_held != 0)
-        return false;
-    os_signals_hold(before);
-    lock_take(&lock);
-    return true;
+    ends_count();
 }
 
-static void cpu_unlock(const struct os_signals *before)
+void cpu_copy(void)
 {
-    lock_give(&lock);
-    os_signals_release(before);
-}
-
-/* A signal that is free. SIGWINCH and SIGURG are ignored where there is no handler. If all have
- * one, as in Go's programs, the first is shared with the program: the kernel drops a signal of the
- * program's that comes while one of the same number is pending, and Go and PostgreSQL can't do
- * without a SIGURG of theirs. One that is not blocked is better: programs inherit what perf and
- * others block, SIGWINCH for example. */
-static int signal_choose(int wish, uint64_t blocked)
-{
-    static const int ours[] = {SIGWINCH, ATTACH_SIGNAL, SIGPROF};
-    if (wish != 0)
-        return interrupt_open(wish) ? wish : 0;
-    for (size_t i = 0; i < COUNT_OF(ours); i++)
-        if (!(blocked >> (ours[i] - 1) & 1) && interrupt_open(ours[i]))
-            return ours[i];
-    for (size_t i = 0; i < COUNT_OF(ours); i++)
-        if (interrupt_open(ours[i]))
-            return ours[i];
-    return interrupt_take_over(ours[0]) ? ours[0] : 0;
-}
-
-static void task_arm(uint32_t number, bool begins)
-{
-    if (!clocks_arm(number, begins))
-        __atomic_fetch_add(&uncovered, 1, __ATOMIC_RELAXED);
-}
-
-static void task_joined(uint32_t number)
-{
-    task_arm(number, false);
-}
-
-/* It has begun since the first scan: all of its time counts. */
-static void task_found(uint32_t number)
-{
-    task_arm(number, true);
-}
-
-static void task_ended(uint32_t number)
-{
-    struct task *task = tasks_at(number);
-    wall_end(number);
-    events_disarm(task);
-    samples_spread(number, clocks_disarm(number, true));
-    ends_add(task);
-    bool kept = task->samples != 0 || waits_has(task);
-    if (kept && load_relaxed(&ended) >= ENDED_MAX) {
-        samples_fold(number);
-        waits_fold(number);
-        kept = waits_has(task); /* waits of others name it */
-    }
-    if (kept)
-        __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
-    tasks_end(number, kept);
-    samples_copy_task(number);
+    if (first_ms == 0)
+        return;
+    samples_copy();
+    about_copy();
 }
 
 /* What is known of the profile as a whole, into the recorder file. Any thread; in handlers, too. */
@@ -145,37 +93,6 @@ static void about_copy(void)
     store_relaxed(&to->uncovered, load_relaxed(&uncovered));
     store_release(&to->first_ms, first_ms);
     store_relaxed(&mirror_head()->last_ms, os_now_ms());
-}
-
-/* The same, but for at most a fiftieth of the time: the kernel adds up all threads for it, which
- * took longer than the time between two rings where there are 8,000. */
-static void about_copy_now_and_then(void)
-{
-    static uint64_t next_ns;
-    if (!mirror_on())
-        return;
-    uint64_t now_ns = os_now_ns(), from_ns = os_clock_ns(OS_CLOCK_SELF);
-    if (now_ns < load_relaxed(&next_ns)) {
-        store_relaxed(&mirror_head()->last_ms, os_now_ms());
-        return;
-    }
-    store_relaxed(&next_ns, now_ns + COPY_MAX_NS); /* no other thread tries meanwhile */
-    about_copy();
-    uint64_t pause_ns = COPY_PAUSE * (os_clock_ns(OS_CLOCK_SELF) - from_ns);
-    store_relaxed(&next_ns, now_ns + (pause_ns < COPY_MAX_NS ? pause_ns : COPY_MAX_NS));
-}
-
-void cpu_settle(void)
-{
-    ends_count();
-}
-
-void cpu_copy(void)
-{
-    if (first_ms == 0)
-        return;
-    samples_copy();
-    about_copy();
 }
 
 /* `blocked`: signals, by the thread that calls. */
@@ -211,6 +128,61 @@ static int begin_locked(const struct cpu_wish *wish, uint64_t blocked)
     clocks_scout(true);
     about_copy();
     return 0;
+}
+
+/* A signal that is free. SIGWINCH and SIGURG are ignored where there is no handler. If all have
+ * one, as in Go's programs, the first is shared with the program: the kernel drops a signal of the
+ * program's that comes while one of the same number is pending, and Go and PostgreSQL can't do
+ * without a SIGURG of theirs. One that is not blocked is better: programs inherit what perf and
+ * others block, SIGWINCH for example. */
+static int signal_choose(int wish, uint64_t blocked)
+{
+    static const int ours[] = {SIGWINCH, ATTACH_SIGNAL, SIGPROF};
+    if (wish != 0)
+        return interrupt_open(wish) ? wish : 0;
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (!(blocked >> (ours[i] - 1) & 1) && interrupt_open(ours[i]))
+            return ours[i];
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (interrupt_open(ours[i]))
+            return ours[i];
+    return interrupt_take_over(ours[0]) ? ours[0] : 0;
+}
+
+static void task_joined(uint32_t number)
+{
+    task_arm(number, false);
+}
+
+static void task_arm(uint32_t number, bool begins)
+{
+    if (!clocks_arm(number, begins))
+        __atomic_fetch_add(&uncovered, 1, __ATOMIC_RELAXED);
+}
+
+static void task_ended(uint32_t number)
+{
+    struct task *task = tasks_at(number);
+    wall_end(number);
+    events_disarm(task);
+    samples_spread(number, clocks_disarm(number, true));
+    ends_add(task);
+    bool kept = task->samples != 0 || waits_has(task);
+    if (kept && load_relaxed(&ended) >= ENDED_MAX) {
+        samples_fold(number);
+        waits_fold(number);
+        kept = waits_has(task); /* waits of others name it */
+    }
+    if (kept)
+        __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
+    tasks_end(number, kept);
+    samples_copy_task(number);
+}
+
+/* It has begun since the first scan: all of its time counts. */
+static void task_found(uint32_t number)
+{
+    task_arm(number, true);
 }
 
 static void end_locked(void)
@@ -267,6 +239,22 @@ int cpu_start(enum cpu_user user, const struct cpu_wish *wish)
     }
     cpu_unlock(&before);
     return error;
+}
+
+/* No handler of the program's runs on top: it might jump out. */
+static bool cpu_lock(struct os_signals *before)
+{
+    if (lock_held != 0)
+        return false;
+    os_signals_hold(before);
+    lock_take(&lock);
+    return true;
+}
+
+static void cpu_unlock(const struct os_signals *before)
+{
+    lock_give(&lock);
+    os_signals_release(before);
 }
 
 void cpu_stop(enum cpu_user user)
@@ -390,6 +378,24 @@ static void look_around(void)
     bool early = ring < LOOK_EVERY && (ring & (ring - 1)) == 0;
     if (early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE)
         tasks_scan_start(&later_scan);
+}
+
+/* The same, but for at most a fiftieth of the time: the kernel adds up all threads for it, which
+ * took longer than the time between two rings where there are 8,000. */
+static void about_copy_now_and_then(void)
+{
+    static uint64_t next_ns;
+    if (!mirror_on())
+        return;
+    uint64_t now_ns = os_now_ns(), from_ns = os_clock_ns(OS_CLOCK_SELF);
+    if (now_ns < load_relaxed(&next_ns)) {
+        store_relaxed(&mirror_head()->last_ms, os_now_ms());
+        return;
+    }
+    store_relaxed(&next_ns, now_ns + COPY_MAX_NS); /* no other thread tries meanwhile */
+    about_copy();
+    uint64_t pause_ns = COPY_PAUSE * (os_clock_ns(OS_CLOCK_SELF) - from_ns);
+    store_relaxed(&next_ns, now_ns + (pause_ns < COPY_MAX_NS ? pause_ns : COPY_MAX_NS));
 }
 
 static bool is_wanted(void)

@@ -34,42 +34,16 @@ static uint32_t rows_of_none; /* as task->rows */
 enum { OTHERS = 32 };
 static BULK uint32_t others[OTHERS], others_count;
 
-/* The number of a row that is made if need be; 0: there is no memory. */
-static uint32_t row_of(uint32_t stack, uint32_t number)
-{
-    bool fresh;
-    uint32_t id = table_add_now(&rows, KEY | stack, number, config.heap_memory, &fresh);
-    if (id == 0)
-        return 0;
-    struct row *row = table_at(&rows, id);
-    if (fresh) {
-        uint32_t *first = number == TASK_NONE ? &rows_of_none : &tasks_at(number)->rows;
-        uint32_t before = load_relaxed(first);
-        do
-            row->entry.link = before;
-        while (!__atomic_compare_exchange_n(first, &before, id, true, __ATOMIC_RELEASE,
-                                            __ATOMIC_RELAXED));
-    }
-    return id;
-}
+static void task_copy(const struct task *task, uint32_t number, bool ask);
+static void row_copy(const struct row *row, uint32_t id);
+static void sums_copy(void);
+static uint32_t row_of(uint32_t stack, uint32_t number);
+static void add(uint64_t *where, uint64_t value);
 
-static void add(uint64_t *where, uint64_t value)
+void samples_copy_task(uint32_t number)
 {
-    __atomic_fetch_add(where, value, __ATOMIC_RELAXED);
-}
-
-/* ---- the recorder file ---- */
-
-static void row_copy(const struct row *row, uint32_t id)
-{
-    struct recorder_cpu_row *to = mirror_row_try(SHEET_CPU_ROWS, id);
-    if (to == NULL)
-        return; /* the next sample of this row tries again */
-    store_relaxed(&to->samples, load_relaxed(&row->samples));
-    store_relaxed(&to->ns, load_relaxed(&row->ns));
-    store_relaxed(&to->samples_mark, row->samples_mark);
-    store_relaxed(&to->ns_mark, row->ns_mark);
-    store_release(&to->key, ((row->entry.a & UINT32_MAX) + 1) | (uint64_t)row->entry.b << 32);
+    if (mirror_on())
+        task_copy(tasks_at(number), number, false);
 }
 
 /* `ask`: in the thread itself, its name is asked for. */
@@ -93,19 +67,6 @@ static void task_copy(const struct task *task, uint32_t number, bool ask)
                                                     : RECORDER_THREAD_NONE);
 }
 
-static void sums_copy(void)
-{
-    struct recorder_cpu *to = &mirror_head()->cpu;
-    store_relaxed(&to->lost, load_relaxed(&sums.lost));
-    store_relaxed(&to->stackless, load_relaxed(&sums.stackless));
-}
-
-void samples_copy_task(uint32_t number)
-{
-    if (mirror_on())
-        task_copy(tasks_at(number), number, false);
-}
-
 void samples_copy_self(uint32_t number, uint64_t times)
 {
     task_copy(tasks_at(number), number, times % NAME_EVERY == 1);
@@ -125,6 +86,27 @@ void samples_copy(void)
     sums_copy();
 }
 
+/* ---- the recorder file ---- */
+
+static void row_copy(const struct row *row, uint32_t id)
+{
+    struct recorder_cpu_row *to = mirror_row_try(SHEET_CPU_ROWS, id);
+    if (to == NULL)
+        return; /* the next sample of this row tries again */
+    store_relaxed(&to->samples, load_relaxed(&row->samples));
+    store_relaxed(&to->ns, load_relaxed(&row->ns));
+    store_relaxed(&to->samples_mark, row->samples_mark);
+    store_relaxed(&to->ns_mark, row->ns_mark);
+    store_release(&to->key, ((row->entry.a & UINT32_MAX) + 1) | (uint64_t)row->entry.b << 32);
+}
+
+static void sums_copy(void)
+{
+    struct recorder_cpu *to = &mirror_head()->cpu;
+    store_relaxed(&to->lost, load_relaxed(&sums.lost));
+    store_relaxed(&to->stackless, load_relaxed(&sums.stackless));
+}
+
 /* ---- samples ---- */
 
 /* The row of what was walked; where there is no memory for it, one that is there. */
@@ -137,6 +119,30 @@ static uint32_t row_find(struct walk *walk, uint32_t number)
     add(&sums.stackless, 1);
     id = row_of(STACK_OTHER, number);
     return id != 0 ? id : row_of(STACK_OTHER, TASK_NONE);
+}
+
+/* The number of a row that is made if need be; 0: there is no memory. */
+static uint32_t row_of(uint32_t stack, uint32_t number)
+{
+    bool fresh;
+    uint32_t id = table_add_now(&rows, KEY | stack, number, config.heap_memory, &fresh);
+    if (id == 0)
+        return 0;
+    struct row *row = table_at(&rows, id);
+    if (fresh) {
+        uint32_t *first = number == TASK_NONE ? &rows_of_none : &tasks_at(number)->rows;
+        uint32_t before = load_relaxed(first);
+        do
+            row->entry.link = before;
+        while (!__atomic_compare_exchange_n(first, &before, id, true, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED));
+    }
+    return id;
+}
+
+static void add(uint64_t *where, uint64_t value)
+{
+    __atomic_fetch_add(where, value, __ATOMIC_RELAXED);
 }
 
 uint32_t samples_find(uint32_t number, const void *context)

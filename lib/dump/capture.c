@@ -25,21 +25,38 @@
 
 /* ---- what is known ---- */
 
-static void put_file(struct capture *capture, const char *path)
+static BULK struct scale scale; /* one writer at a time; static, because the stack may be small */
+
+static void start(struct capture *capture, struct sink *sink);
+static void write_process(struct capture *capture);
+static void put_program(struct capture *capture);
+static void put_file(struct capture *capture, const char *path);
+static void write_maps(struct capture *capture);
+static uint32_t maps_sum(struct capture *capture);
+static bool wanted(const struct map *map);
+static void write_gone(struct capture *capture);
+static void write_threads(struct capture *capture);
+static void write_nodes(struct capture *capture);
+static void write_classes(struct capture *capture, const struct account *account);
+static void write_row(void *context, const struct track_row *row);
+static void write_series(struct capture *capture, uint64_t end_ms);
+static void write_totals(struct capture *capture);
+static void write_allocator(struct capture *capture, const struct account *account);
+
+int capture_log_begin(struct capture *capture, struct sink *sink)
 {
-    char text[1024];
-    int fd = os_open(path, O_RDONLY | O_CLOEXEC, 0);
-    ssize_t got = fd < 0 ? 0 : os_read(fd, text, sizeof text);
-    if (fd >= 0)
-        os_close(fd);
-    capture_put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
+    start(capture, sink);
+    write_process(capture);
+    return sink_flush(sink);
 }
 
-static void put_program(struct capture *capture)
+/* ---- the calls ---- */
+
+static void start(struct capture *capture, struct sink *sink)
 {
-    char *path = capture->maps.loaded.path; /* not used between two lists */
-    ssize_t got = os_link("/proc/thread-self/exe", path, LOADED_PATH);
-    capture_put_bytes(capture, path, got > 0 ? (size_t)got : loaded_program(path));
+    memset(capture, 0, sizeof *capture);
+    capture->sink = sink;
+    capture->nodes = STACK_OTHER + 1;
 }
 
 static void write_process(struct capture *capture)
@@ -59,43 +76,47 @@ static void write_process(struct capture *capture)
     capture_record_end(capture);
 }
 
-static bool wanted(const struct map *map)
+static void put_program(struct capture *capture)
 {
-    return map->path[0] != '\0' || map->executable;
+    char *path = capture->maps.loaded.path; /* not used between two lists */
+    ssize_t got = os_link("/proc/thread-self/exe", path, LOADED_PATH);
+    capture_put_bytes(capture, path, got > 0 ? (size_t)got : loaded_program(path));
 }
 
-static uint32_t maps_sum(struct capture *capture)
+static void put_file(struct capture *capture, const char *path)
+{
+    char text[1024];
+    int fd = os_open(path, O_RDONLY | O_CLOEXEC, 0);
+    ssize_t got = fd < 0 ? 0 : os_read(fd, text, sizeof text);
+    if (fd >= 0)
+        os_close(fd);
+    capture_put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
+}
+
+static void note_code(struct capture *capture)
 {
     struct map map;
-    uint32_t crc = 0;
     if (!maps_open(&capture->maps))
-        return 0;
-    while (maps_next(&capture->maps, &map)) {
-        uint64_t numbers[] = {map.start, map.end, map.offset, map.inode, map.executable};
-        if (map.executable) /* stacks and heaps grow; only the ranges of code matter */
-            crc = crc_add(crc_add(crc, numbers, sizeof numbers), map.path, strlen(map.path));
-    }
+        return;
+    mirror_code_begin();
+    while (maps_next(&capture->maps, &map))
+        if (map.executable)
+            mirror_code_add((uintptr_t)map.start, (uintptr_t)map.end);
+    mirror_code_end();
     maps_close(&capture->maps);
-    unsigned gone = unloaded_count();
-    return gone > 0 ? crc_add(crc, &gone, sizeof gone) : crc;
 }
 
-/* Appends the objects that were unloaded to the list. */
-static void write_gone(struct capture *capture)
+int capture_log_maps(struct capture *capture)
 {
-    for (unsigned i = 0; i < unloaded_count(); i++) {
-        const struct unloaded *gone = unloaded_at(i);
-        if (capture_record_begin(capture, RECORD_MAPS, CAPTURE_ENTRY_MAX + UNLOADED_PATH))
-            capture_put(capture, 0);
-        capture_put(capture, gone->start);
-        capture_put(capture, gone->end - gone->start);
-        capture_put(capture, MAP_GONE);
-        capture_put(capture, gone->offset);
-        capture_put(capture, 0); /* device */
-        capture_put(capture, load_relaxed(&gone->nodes));
-        capture_put_text(capture, gone->path);
-        capture_put_bytes(capture, gone->id, gone->id_length);
+    store_release(&mirror_code_new, false);
+    note_code(capture);
+    if (capture->maps_crc != 0) { /* the first list is for all nodes so far */
+        capture_record_begin(capture, RECORDER_SO_FAR, CAPTURE_ENTRY_MAX);
+        capture_put(capture, stacks_count());
+        capture_record_end(capture);
     }
+    write_maps(capture);
+    return sink_flush(capture->sink);
 }
 
 static void write_maps(struct capture *capture)
@@ -129,6 +150,103 @@ static void write_maps(struct capture *capture)
     capture_record_end(capture);
 }
 
+static uint32_t maps_sum(struct capture *capture)
+{
+    struct map map;
+    uint32_t crc = 0;
+    if (!maps_open(&capture->maps))
+        return 0;
+    while (maps_next(&capture->maps, &map)) {
+        uint64_t numbers[] = {map.start, map.end, map.offset, map.inode, map.executable};
+        if (map.executable) /* stacks and heaps grow; only the ranges of code matter */
+            crc = crc_add(crc_add(crc, numbers, sizeof numbers), map.path, strlen(map.path));
+    }
+    maps_close(&capture->maps);
+    unsigned gone = unloaded_count();
+    return gone > 0 ? crc_add(crc, &gone, sizeof gone) : crc;
+}
+
+static bool wanted(const struct map *map)
+{
+    return map->path[0] != '\0' || map->executable;
+}
+
+/* Appends the objects that were unloaded to the list. */
+static void write_gone(struct capture *capture)
+{
+    for (unsigned i = 0; i < unloaded_count(); i++) {
+        const struct unloaded *gone = unloaded_at(i);
+        if (capture_record_begin(capture, RECORD_MAPS, CAPTURE_ENTRY_MAX + UNLOADED_PATH))
+            capture_put(capture, 0);
+        capture_put(capture, gone->start);
+        capture_put(capture, gone->end - gone->start);
+        capture_put(capture, MAP_GONE);
+        capture_put(capture, gone->offset);
+        capture_put(capture, 0); /* device */
+        capture_put(capture, load_relaxed(&gone->nodes));
+        capture_put_text(capture, gone->path);
+        capture_put_bytes(capture, gone->id, gone->id_length);
+    }
+}
+
+void capture_begin(struct capture *capture, struct sink *sink)
+{
+    uint8_t head[FORMAT_HEAD_SIZE] = {0};
+    start(capture, sink);
+    memcpy(head, FORMAT_MAGIC, sizeof FORMAT_MAGIC);
+    format_put(head + 8, FORMAT_VERSION, 2);
+    format_put(head + 10, ARCH_MACHINE, 2);
+    sink_bytes(sink, head, sizeof head);
+    write_process(capture);
+    sink_flush(sink);
+}
+
+int capture_snapshot(struct capture *capture, const char *reason, const struct account *account)
+{
+    capture_record_begin(capture, RECORD_SNAPSHOT, CAPTURE_TEXT_MAX + CAPTURE_ENTRY_MAX);
+    capture_put(capture, capture->snapshots++);
+    capture_put(capture, os_now_ms());
+    capture_put(capture, os_wall_ns());
+    capture_put(capture, format_fold(sampler_rate()));
+    capture_put_text(capture, reason);
+    capture_record_end(capture);
+    write_maps(capture);
+    write_threads(capture);
+    write_nodes(capture);
+    write_classes(capture, account);
+    capture->rows = 0;
+    track_each(write_row, capture);
+    capture_record_end(capture);
+    write_series(capture, os_now_ms());
+    write_totals(capture);
+    write_allocator(capture, account);
+    capture_cpu(capture);
+    capture_locks(capture);
+    capture_leaks(capture);
+    capture_pins(capture, account);
+    capture_record_begin(capture, RECORD_WHOLE, CAPTURE_ENTRY_MAX);
+    capture_put(capture, capture->rows);
+    capture_record_end(capture);
+    return sink_flush(capture->sink);
+}
+
+static void write_threads(struct capture *capture)
+{
+    struct thread_row thread;
+    for (uint32_t number = 0; number < threads_count(); number++) {
+        if (!threads_row(number, &thread))
+            continue;
+        capture_record_begin(capture, RECORD_THREADS, CAPTURE_ENTRY_MAX);
+        capture_put(capture, number);
+        capture_put(capture, thread.id);
+        capture_put(capture, thread.tid);
+        capture_put(capture, thread.alive ? THREAD_ALIVE : 0);
+        capture_put(capture, thread.since_ms);
+        capture_put_text(capture, thread.name);
+    }
+    capture_record_end(capture);
+}
+
 static void write_nodes(struct capture *capture)
 {
     uint32_t end = stacks_count();
@@ -144,6 +262,27 @@ static void write_nodes(struct capture *capture)
         capture_put(capture, capture->nodes - caller);
         capture_put_change(capture, before, pc);
         before = pc;
+    }
+    capture_record_end(capture);
+}
+
+/* The allocator's counters, class by class. */
+static void write_classes(struct capture *capture, const struct account *account)
+{
+    scale_prepare(&scale, account);
+    for (unsigned row = 1; row < ACCOUNT_ROWS; row++) {
+        const struct account_sum *sum = &account->classes[row];
+        if (sum->allocs == 0)
+            continue;
+        capture_record_begin(capture, RECORD_CLASSES, CAPTURE_ENTRY_MAX);
+        capture_put(capture, row == ACCOUNT_LARGE ? 0 : class_size(row));
+        capture_put(capture, sum->allocs);
+        capture_put(capture, sum->alloc_bytes);
+        capture_put(capture, account_live(sum));
+        capture_put(capture, account_live_bytes(sum));
+        struct track_sum peak = scale_peak(&scale, row);
+        capture_put(capture, peak.objects);
+        capture_put(capture, peak.usable);
     }
     capture_record_end(capture);
 }
@@ -196,23 +335,6 @@ static void write_row(void *context, const struct track_row *row)
     capture->rows++;
 }
 
-static void write_threads(struct capture *capture)
-{
-    struct thread_row thread;
-    for (uint32_t number = 0; number < threads_count(); number++) {
-        if (!threads_row(number, &thread))
-            continue;
-        capture_record_begin(capture, RECORD_THREADS, CAPTURE_ENTRY_MAX);
-        capture_put(capture, number);
-        capture_put(capture, thread.id);
-        capture_put(capture, thread.tid);
-        capture_put(capture, thread.alive ? THREAD_ALIVE : 0);
-        capture_put(capture, thread.since_ms);
-        capture_put_text(capture, thread.name);
-    }
-    capture_record_end(capture);
-}
-
 /* Points before `end_ms`: one of this very tick of the clock may still change. */
 static void write_series(struct capture *capture, uint64_t end_ms)
 {
@@ -239,29 +361,6 @@ static void write_series(struct capture *capture, uint64_t end_ms)
     }
     capture_record_end(capture);
     os_unmap(points, size);
-}
-
-static BULK struct scale scale; /* one writer at a time; static, because the stack may be small */
-
-/* The allocator's counters, class by class. */
-static void write_classes(struct capture *capture, const struct account *account)
-{
-    scale_prepare(&scale, account);
-    for (unsigned row = 1; row < ACCOUNT_ROWS; row++) {
-        const struct account_sum *sum = &account->classes[row];
-        if (sum->allocs == 0)
-            continue;
-        capture_record_begin(capture, RECORD_CLASSES, CAPTURE_ENTRY_MAX);
-        capture_put(capture, row == ACCOUNT_LARGE ? 0 : class_size(row));
-        capture_put(capture, sum->allocs);
-        capture_put(capture, sum->alloc_bytes);
-        capture_put(capture, account_live(sum));
-        capture_put(capture, account_live_bytes(sum));
-        struct track_sum peak = scale_peak(&scale, row);
-        capture_put(capture, peak.objects);
-        capture_put(capture, peak.usable);
-    }
-    capture_record_end(capture);
 }
 
 static void write_totals(struct capture *capture)
@@ -312,89 +411,6 @@ static void write_allocator(struct capture *capture, const struct account *accou
     for (unsigned i = 0; i < COUNT_OF(numbers); i++)
         capture_put(capture, numbers[i]);
     capture_record_end(capture);
-}
-
-/* ---- the calls ---- */
-
-static void start(struct capture *capture, struct sink *sink)
-{
-    memset(capture, 0, sizeof *capture);
-    capture->sink = sink;
-    capture->nodes = STACK_OTHER + 1;
-}
-
-int capture_log_begin(struct capture *capture, struct sink *sink)
-{
-    start(capture, sink);
-    write_process(capture);
-    return sink_flush(sink);
-}
-
-static void note_code(struct capture *capture)
-{
-    struct map map;
-    if (!maps_open(&capture->maps))
-        return;
-    mirror_code_begin();
-    while (maps_next(&capture->maps, &map))
-        if (map.executable)
-            mirror_code_add((uintptr_t)map.start, (uintptr_t)map.end);
-    mirror_code_end();
-    maps_close(&capture->maps);
-}
-
-int capture_log_maps(struct capture *capture)
-{
-    store_release(&mirror_code_new, false);
-    note_code(capture);
-    if (capture->maps_crc != 0) { /* the first list is for all nodes so far */
-        capture_record_begin(capture, RECORDER_SO_FAR, CAPTURE_ENTRY_MAX);
-        capture_put(capture, stacks_count());
-        capture_record_end(capture);
-    }
-    write_maps(capture);
-    return sink_flush(capture->sink);
-}
-
-void capture_begin(struct capture *capture, struct sink *sink)
-{
-    uint8_t head[FORMAT_HEAD_SIZE] = {0};
-    start(capture, sink);
-    memcpy(head, FORMAT_MAGIC, sizeof FORMAT_MAGIC);
-    format_put(head + 8, FORMAT_VERSION, 2);
-    format_put(head + 10, ARCH_MACHINE, 2);
-    sink_bytes(sink, head, sizeof head);
-    write_process(capture);
-    sink_flush(sink);
-}
-
-int capture_snapshot(struct capture *capture, const char *reason, const struct account *account)
-{
-    capture_record_begin(capture, RECORD_SNAPSHOT, CAPTURE_TEXT_MAX + CAPTURE_ENTRY_MAX);
-    capture_put(capture, capture->snapshots++);
-    capture_put(capture, os_now_ms());
-    capture_put(capture, os_wall_ns());
-    capture_put(capture, format_fold(sampler_rate()));
-    capture_put_text(capture, reason);
-    capture_record_end(capture);
-    write_maps(capture);
-    write_threads(capture);
-    write_nodes(capture);
-    write_classes(capture, account);
-    capture->rows = 0;
-    track_each(write_row, capture);
-    capture_record_end(capture);
-    write_series(capture, os_now_ms());
-    write_totals(capture);
-    write_allocator(capture, account);
-    capture_cpu(capture);
-    capture_locks(capture);
-    capture_leaks(capture);
-    capture_pins(capture, account);
-    capture_record_begin(capture, RECORD_WHOLE, CAPTURE_ENTRY_MAX);
-    capture_put(capture, capture->rows);
-    capture_record_end(capture);
-    return sink_flush(capture->sink);
 }
 
 int capture_mark(struct capture *capture, const char *name, const struct account_sum *total)

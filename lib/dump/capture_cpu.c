@@ -17,22 +17,7 @@ struct writer {
     uint64_t samples, ns;
 };
 
-static void write_row(void *context, const struct cpu_row *row)
-{
-    struct writer *writer = context;
-    struct capture *capture = writer->capture;
-    if (row->stack >= capture->nodes)
-        return;
-    if (capture_record_begin(capture, RECORD_CPU_ROWS, CAPTURE_ENTRY_MAX))
-        capture->last_stack = 0;
-    capture_put_change(capture, capture->last_stack, row->stack);
-    capture->last_stack = row->stack;
-    capture_put(capture, row->task == TASK_NONE ? 0 : (uint64_t)row->task + 1);
-    capture_put(capture, row->samples);
-    capture_put(capture, row->ns);
-    writer->samples += row->samples;
-    writer->ns += row->ns;
-}
+static void write_row(void *context, const struct cpu_row *row);
 
 void capture_cpu_threads(struct capture *capture)
 {
@@ -106,4 +91,21 @@ void capture_cpu(struct capture *capture)
     capture_put(capture, about.user_ns);
     capture_put(capture, about.system_ns);
     capture_record_end(capture);
+}
+
+static void write_row(void *context, const struct cpu_row *row)
+{
+    struct writer *writer = context;
+    struct capture *capture = writer->capture;
+    if (row->stack >= capture->nodes)
+        return;
+    if (capture_record_begin(capture, RECORD_CPU_ROWS, CAPTURE_ENTRY_MAX))
+        capture->last_stack = 0;
+    capture_put_change(capture, capture->last_stack, row->stack);
+    capture->last_stack = row->stack;
+    capture_put(capture, row->task == TASK_NONE ? 0 : (uint64_t)row->task + 1);
+    capture_put(capture, row->samples);
+    capture_put(capture, row->ns);
+    writer->samples += row->samples;
+    writer->ns += row->ns;
 }

@@ -56,21 +56,7 @@ static struct os_signals signals;
 static unsigned cleaned; /* one bit for each of enum dump_names whose folder was cleaned */
 static uint64_t last_ms; /* when the last dump was made, or the first style was set */
 
-/* A forked child leaves its parent's files alone. A vfork child has another id, too, but shares the
- * parent's memory. */
-static void own_process(void)
-{
-    int pid = os_pid();
-    bool same = process == pid || (process != 0 && !copied && !alloc_forked());
-    copied = false;
-    if (same)
-        return;
-    if (process != 0) {
-        dump_file_keep_forget();
-        capture_file_forked();
-    }
-    process = pid;
-}
+static void own_process(void);
 
 /* Holds back the program's signal handlers during a dump: they might jump out of it, or allocate.
  */
@@ -89,6 +75,22 @@ bool dump_lock(bool wait)
     signals = before;
     own_process();
     return true;
+}
+
+/* A forked child leaves its parent's files alone. A vfork child has another id, too, but shares the
+ * parent's memory. */
+static void own_process(void)
+{
+    int pid = os_pid();
+    bool same = process == pid || (process != 0 && !copied && !alloc_forked());
+    copied = false;
+    if (same)
+        return;
+    if (process != 0) {
+        dump_file_keep_forget();
+        capture_file_forked();
+    }
+    process = pid;
 }
 
 static NOINLINE void unlock_and_tell(void)

@@ -154,36 +154,81 @@ static BULK struct {
     struct scale scale;
 } scratch;
 
-static uint64_t send_string(struct writer *writer, const char *text, size_t length)
+static int write_all(void (*send)(struct writer *, const struct format_options *),
+                     const struct format_options *options, uint32_t threads, struct sink *sink);
+static void send_heap(struct writer *writer, const struct format_options *options);
+static void send_head(struct writer *writer, const struct format_options *options);
+static void send_types(struct writer *writer, const struct type *list, size_t count);
+static void send_type(struct writer *writer, unsigned field, unsigned type, unsigned unit);
+static uint64_t send_string(struct writer *writer, const char *text, size_t length);
+static uint64_t send_comment(struct writer *writer, const char *reason);
+static void send_threads(struct writer *writer);
+static void send_mappings(struct writer *writer, bool program, uint64_t *last);
+static void send_mapping(struct writer *writer, const struct map *map, uint64_t id);
+static void keep_mapping(struct writer *writer, struct mapping mapping);
+static void send_sample(void *context, const struct track_row *row);
+static void put_stack(struct writer *writer, uint32_t stack);
+static uint64_t location_of(struct writer *writer, uintptr_t pc);
+static struct address *find(struct writer *writer, uintptr_t pc);
+static uint64_t mapping_of(const struct writer *writer, uint64_t address);
+static uint64_t location_named(struct writer *writer, unsigned id);
+static void put_values(struct writer *writer, const struct scale_values *of);
+static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t number,
+                  unsigned unit);
+static void put_thread(struct writer *writer, uint32_t number);
+static void send_rest(struct writer *writer);
+static void send_cpu(struct writer *writer, const struct format_options *options);
+static void send_cpu_head(struct writer *writer);
+static void send_cpu_threads(struct writer *writer);
+static void send_cpu_sample(void *context, const struct cpu_row *row);
+
+int format_pprof(const struct format_options *options, struct sink *sink)
 {
-    proto_send_text(writer->sink, PROFILE_STRING, text, length);
-    return writer->strings++;
+    return write_all(send_heap, options, threads_count(), sink);
 }
 
-static void send_type(struct writer *writer, unsigned field, unsigned type, unsigned unit)
+static int write_all(void (*send)(struct writer *, const struct format_options *),
+                     const struct format_options *options, uint32_t threads, struct sink *sink)
 {
-    proto_number(&writer->message, TYPE_TYPE, type);
-    proto_number(&writer->message, TYPE_UNIT, unit);
-    proto_send(&writer->message, writer->sink, field);
+    struct gzip gzip;
+    struct writer writer = {
+        .sink = &gzip.sink, .locations = LOCATIONS_NAMED - 1, .address_max = 1024};
+    gzip_start(&gzip, sink, scratch.gzip, sizeof scratch.gzip);
+    proto_start(&writer.message, scratch.message, sizeof scratch.message);
+    while (writer.address_max / 2 < stacks_count() && writer.address_max < ADDRESSES_MAX)
+        writer.address_max *= 2;
+    size_t mappings_size = MAPPINGS_MAX * sizeof *writer.mappings;
+    size_t addresses_size = writer.address_max * sizeof *writer.addresses;
+    writer.mappings = os_map(mappings_size);
+    writer.addresses = os_map(addresses_size);
+    size_t threads_size = (threads + 1) * sizeof *writer.threads;
+    writer.threads = os_map(threads_size);
+    writer.thread_count = writer.threads == NULL ? 0 : threads;
+
+    send(&writer, options);
+    gzip_end(&gzip);
+
+    if (writer.mappings != NULL)
+        os_unmap(writer.mappings, mappings_size);
+    if (writer.addresses != NULL)
+        os_unmap(writer.addresses, addresses_size);
+    if (writer.threads != NULL)
+        os_unmap(writer.threads, threads_size);
+    return sink->error;
 }
 
-static uint64_t send_comment(struct writer *writer, const char *reason)
-{
-    char text[256];
-    struct print print;
-    print_start(&print, text, sizeof text);
-    print_format(&print, "memoir %s, process %d", MEMOIR_VERSION, os_pid());
-    if (reason != NULL)
-        print_format(&print, ": %s", reason);
-    return send_string(writer, text, print_length(&print));
-}
+/* ---- both ---- */
 
-static void send_types(struct writer *writer, const struct type *list, size_t count)
+static void send_heap(struct writer *writer, const struct format_options *options)
 {
-    for (size_t i = 0; i < count; i++)
-        send_type(writer, PROFILE_SAMPLE_TYPE, list[i].type, list[i].unit);
-    for (unsigned i = 0; i < STRINGS_FIXED; i++)
-        send_string(writer, strings[i], strlen(strings[i]));
+    uint64_t mapping = 0;
+    send_head(writer, options);
+    send_threads(writer);
+    send_mappings(writer, true, &mapping);
+    send_mappings(writer, false, &mapping);
+    scale_prepare(&scratch.scale, options->account);
+    track_each(send_sample, writer);
+    send_rest(writer);
 }
 
 static void send_head(struct writer *writer, const struct format_options *options)
@@ -198,6 +243,38 @@ static void send_head(struct writer *writer, const struct format_options *option
     proto_number(message, PROFILE_DEFAULT_TYPE, STRING_INUSE_SPACE);
     proto_number(message, PROFILE_COMMENT, send_comment(writer, options->reason));
     proto_send(message, writer->sink, 0);
+}
+
+static void send_types(struct writer *writer, const struct type *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        send_type(writer, PROFILE_SAMPLE_TYPE, list[i].type, list[i].unit);
+    for (unsigned i = 0; i < STRINGS_FIXED; i++)
+        send_string(writer, strings[i], strlen(strings[i]));
+}
+
+static void send_type(struct writer *writer, unsigned field, unsigned type, unsigned unit)
+{
+    proto_number(&writer->message, TYPE_TYPE, type);
+    proto_number(&writer->message, TYPE_UNIT, unit);
+    proto_send(&writer->message, writer->sink, field);
+}
+
+static uint64_t send_string(struct writer *writer, const char *text, size_t length)
+{
+    proto_send_text(writer->sink, PROFILE_STRING, text, length);
+    return writer->strings++;
+}
+
+static uint64_t send_comment(struct writer *writer, const char *reason)
+{
+    char text[256];
+    struct print print;
+    print_start(&print, text, sizeof text);
+    print_format(&print, "memoir %s, process %d", MEMOIR_VERSION, os_pid());
+    if (reason != NULL)
+        print_format(&print, ": %s", reason);
+    return send_string(writer, text, print_length(&print));
 }
 
 /* Names of threads have numbers in the order of their rows. */
@@ -218,6 +295,28 @@ static void send_threads(struct writer *writer)
         }
         send_string(writer, name, print_length(&print));
     }
+}
+
+/* Readers take the first mapping for the program, so it is sent first, whatever its address. */
+static void send_mappings(struct writer *writer, bool program, uint64_t *last)
+{
+    uint64_t entry = getauxval(AT_ENTRY);
+    uint8_t build[MAPS_ID_MAX];
+    struct map map;
+    if (!maps_open(&scratch.maps))
+        return;
+    while (maps_next(&scratch.maps, &map)) {
+        bool is_program = map.start <= entry && entry < map.end;
+        if (!map.executable && map.offset == 0)
+            maps_build_id(&scratch.maps, &map, build); /* known when the code of the file comes */
+        if (!map.executable || (map.path[0] != '/' && strcmp(map.path, "[vdso]") != 0))
+            continue;
+        if (is_program == program)
+            send_mapping(writer, &map, ++*last);
+        if (!program)
+            keep_mapping(writer, (struct mapping){map.start, map.end, is_program ? 1 : *last});
+    }
+    maps_close(&scratch.maps);
 }
 
 static void send_mapping(struct writer *writer, const struct map *map, uint64_t id)
@@ -250,56 +349,26 @@ static void keep_mapping(struct writer *writer, struct mapping mapping)
     writer->mappings[at] = mapping;
 }
 
-/* Readers take the first mapping for the program, so it is sent first, whatever its address. */
-static void send_mappings(struct writer *writer, bool program, uint64_t *last)
+static void send_sample(void *context, const struct track_row *row)
 {
-    uint64_t entry = getauxval(AT_ENTRY);
-    uint8_t build[MAPS_ID_MAX];
-    struct map map;
-    if (!maps_open(&scratch.maps))
-        return;
-    while (maps_next(&scratch.maps, &map)) {
-        bool is_program = map.start <= entry && entry < map.end;
-        if (!map.executable && map.offset == 0)
-            maps_build_id(&scratch.maps, &map, build); /* known when the code of the file comes */
-        if (!map.executable || (map.path[0] != '/' && strcmp(map.path, "[vdso]") != 0))
-            continue;
-        if (is_program == program)
-            send_mapping(writer, &map, ++*last);
-        if (!program)
-            keep_mapping(writer, (struct mapping){map.start, map.end, is_program ? 1 : *last});
-    }
-    maps_close(&scratch.maps);
+    struct writer *writer = context;
+    put_stack(writer, row->stack);
+    struct scale_values values = scale_row(&scratch.scale, row);
+    put_values(writer, &values);
+    if (row->size > 0)
+        label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
+    put_thread(writer, row->thread);
+    proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
 }
 
-static uint64_t mapping_of(const struct writer *writer, uint64_t address)
+static void put_stack(struct writer *writer, uint32_t stack)
 {
-    size_t low = 0, high = writer->mapping_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (writer->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == writer->mapping_count || address < writer->mappings[low].start)
-        return 0;
-    return writer->mappings[low].id;
-}
-
-/* The entry of an address in the table; NULL: it is not there, and the table is full. */
-static struct address *find(struct writer *writer, uintptr_t pc)
-{
-    if (writer->addresses == NULL || pc == 0)
-        return NULL;
-    size_t mask = writer->address_max - 1;
-    for (size_t at = (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 20;; at++) {
-        struct address *address = &writer->addresses[at & mask];
-        if (address->pc == pc)
-            return address;
-        if (address->pc == 0)
-            return writer->address_count < writer->address_max / 4 * 3 ? address : NULL;
-    }
+    unsigned count = stacks_frames(stack, scratch.pcs, WALK_MAX);
+    for (unsigned i = 0; i < count; i++)
+        scratch.ids[i] = location_of(writer, scratch.pcs[i]);
+    if (count == 0)
+        scratch.ids[count++] = location_named(writer, LOCATION_NO_STACK);
+    proto_packed(&writer->message, SAMPLE_LOCATIONS, scratch.ids, count);
 }
 
 static uint64_t location_of(struct writer *writer, uintptr_t pc)
@@ -322,6 +391,36 @@ static uint64_t location_of(struct writer *writer, uintptr_t pc)
     return id;
 }
 
+/* The entry of an address in the table; NULL: it is not there, and the table is full. */
+static struct address *find(struct writer *writer, uintptr_t pc)
+{
+    if (writer->addresses == NULL || pc == 0)
+        return NULL;
+    size_t mask = writer->address_max - 1;
+    for (size_t at = (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 20;; at++) {
+        struct address *address = &writer->addresses[at & mask];
+        if (address->pc == pc)
+            return address;
+        if (address->pc == 0)
+            return writer->address_count < writer->address_max / 4 * 3 ? address : NULL;
+    }
+}
+
+static uint64_t mapping_of(const struct writer *writer, uint64_t address)
+{
+    size_t low = 0, high = writer->mapping_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (writer->mappings[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == writer->mapping_count || address < writer->mappings[low].start)
+        return 0;
+    return writer->mappings[low].id;
+}
+
 static uint64_t location_named(struct writer *writer, unsigned id)
 {
     struct proto *message = &writer->message;
@@ -342,19 +441,6 @@ static uint64_t location_named(struct writer *writer, unsigned id)
     return id;
 }
 
-static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t number,
-                  unsigned unit)
-{
-    uint8_t bytes[4 * 2 * VARINT_MAX];
-    struct proto inner;
-    proto_start(&inner, bytes, sizeof bytes);
-    proto_number(&inner, LABEL_KEY, key);
-    proto_number(&inner, LABEL_TEXT, text);
-    proto_number(&inner, LABEL_NUMBER, number);
-    proto_number(&inner, LABEL_UNIT, unit);
-    proto_message(&writer->message, SAMPLE_LABEL, &inner);
-}
-
 static void put_values(struct writer *writer, const struct scale_values *of)
 {
     uint64_t values[COUNT_OF(types)] = {
@@ -372,26 +458,17 @@ static void put_values(struct writer *writer, const struct scale_values *of)
     proto_packed(&writer->message, SAMPLE_VALUES, values, COUNT_OF(types));
 }
 
-/* The row for blocks that no sample stands for. */
-static void send_rest(struct writer *writer)
+static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t number,
+                  unsigned unit)
 {
-    struct scale_values rest = scale_rest(&scratch.scale);
-    if ((rest.freed.objects | rest.live.objects) == 0)
-        return;
-    uint64_t id = location_named(writer, LOCATION_NOT_SAMPLED);
-    proto_packed(&writer->message, SAMPLE_LOCATIONS, &id, 1);
-    put_values(writer, &rest);
-    proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
-}
-
-static void put_stack(struct writer *writer, uint32_t stack)
-{
-    unsigned count = stacks_frames(stack, scratch.pcs, WALK_MAX);
-    for (unsigned i = 0; i < count; i++)
-        scratch.ids[i] = location_of(writer, scratch.pcs[i]);
-    if (count == 0)
-        scratch.ids[count++] = location_named(writer, LOCATION_NO_STACK);
-    proto_packed(&writer->message, SAMPLE_LOCATIONS, scratch.ids, count);
+    uint8_t bytes[4 * 2 * VARINT_MAX];
+    struct proto inner;
+    proto_start(&inner, bytes, sizeof bytes);
+    proto_number(&inner, LABEL_KEY, key);
+    proto_number(&inner, LABEL_TEXT, text);
+    proto_number(&inner, LABEL_NUMBER, number);
+    proto_number(&inner, LABEL_UNIT, unit);
+    proto_message(&writer->message, SAMPLE_LABEL, &inner);
 }
 
 static void put_thread(struct writer *writer, uint32_t number)
@@ -405,16 +482,32 @@ static void put_thread(struct writer *writer, uint32_t number)
     }
 }
 
-static void send_sample(void *context, const struct track_row *row)
+/* The row for blocks that no sample stands for. */
+static void send_rest(struct writer *writer)
 {
-    struct writer *writer = context;
-    put_stack(writer, row->stack);
-    struct scale_values values = scale_row(&scratch.scale, row);
-    put_values(writer, &values);
-    if (row->size > 0)
-        label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
-    put_thread(writer, row->thread);
+    struct scale_values rest = scale_rest(&scratch.scale);
+    if ((rest.freed.objects | rest.live.objects) == 0)
+        return;
+    uint64_t id = location_named(writer, LOCATION_NOT_SAMPLED);
+    proto_packed(&writer->message, SAMPLE_LOCATIONS, &id, 1);
+    put_values(writer, &rest);
     proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
+}
+
+int format_pprof_cpu(const struct format_options *options, struct sink *sink)
+{
+    return write_all(send_cpu, options, tasks_count(), sink);
+}
+
+static void send_cpu(struct writer *writer, const struct format_options *options)
+{
+    uint64_t mapping = 0;
+    send_cpu_head(writer);
+    cpu_settle();
+    send_cpu_threads(writer);
+    send_mappings(writer, true, &mapping);
+    send_mappings(writer, false, &mapping);
+    samples_each(send_cpu_sample, writer, options->since_mark);
 }
 
 /* ---- CPU time ---- */
@@ -463,69 +556,4 @@ static void send_cpu_sample(void *context, const struct cpu_row *row)
     proto_packed(&writer->message, SAMPLE_VALUES, values, COUNT_OF(values));
     put_thread(writer, row->task);
     proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
-}
-
-/* ---- both ---- */
-
-static void send_heap(struct writer *writer, const struct format_options *options)
-{
-    uint64_t mapping = 0;
-    send_head(writer, options);
-    send_threads(writer);
-    send_mappings(writer, true, &mapping);
-    send_mappings(writer, false, &mapping);
-    scale_prepare(&scratch.scale, options->account);
-    track_each(send_sample, writer);
-    send_rest(writer);
-}
-
-static void send_cpu(struct writer *writer, const struct format_options *options)
-{
-    uint64_t mapping = 0;
-    send_cpu_head(writer);
-    cpu_settle();
-    send_cpu_threads(writer);
-    send_mappings(writer, true, &mapping);
-    send_mappings(writer, false, &mapping);
-    samples_each(send_cpu_sample, writer, options->since_mark);
-}
-
-static int write_all(void (*send)(struct writer *, const struct format_options *),
-                     const struct format_options *options, uint32_t threads, struct sink *sink)
-{
-    struct gzip gzip;
-    struct writer writer = {
-        .sink = &gzip.sink, .locations = LOCATIONS_NAMED - 1, .address_max = 1024};
-    gzip_start(&gzip, sink, scratch.gzip, sizeof scratch.gzip);
-    proto_start(&writer.message, scratch.message, sizeof scratch.message);
-    while (writer.address_max / 2 < stacks_count() && writer.address_max < ADDRESSES_MAX)
-        writer.address_max *= 2;
-    size_t mappings_size = MAPPINGS_MAX * sizeof *writer.mappings;
-    size_t addresses_size = writer.address_max * sizeof *writer.addresses;
-    writer.mappings = os_map(mappings_size);
-    writer.addresses = os_map(addresses_size);
-    size_t threads_size = (threads + 1) * sizeof *writer.threads;
-    writer.threads = os_map(threads_size);
-    writer.thread_count = writer.threads == NULL ? 0 : threads;
-
-    send(&writer, options);
-    gzip_end(&gzip);
-
-    if (writer.mappings != NULL)
-        os_unmap(writer.mappings, mappings_size);
-    if (writer.addresses != NULL)
-        os_unmap(writer.addresses, addresses_size);
-    if (writer.threads != NULL)
-        os_unmap(writer.threads, threads_size);
-    return sink->error;
-}
-
-int format_pprof(const struct format_options *options, struct sink *sink)
-{
-    return write_all(send_heap, options, threads_count(), sink);
-}
-
-int format_pprof_cpu(const struct format_options *options, struct sink *sink)
-{
-    return write_all(send_cpu, options, tasks_count(), sink);
 }

@@ -27,26 +27,6 @@ static bool any, failure_awaited;
 static void (*pending)(void); /* `run` of a style that is due */
 static uint64_t signals;      /* one bit for each signal that came and whose dump is not made yet */
 
-/* How far below the limit ABOVE is ready again, and PEAK's smallest step. */
-static uint64_t eighth(uint64_t bytes)
-{
-    return bytes / 8;
-}
-
-static bool is_capture(const struct trigger *trigger)
-{
-    return trigger->style != NULL && trigger->style->names == DUMP_NAMES_CAPTURE;
-}
-
-/* The first snapshots of a capture come early: a program that is killed loses at most half of its
- * run. */
-static uint64_t next_wait(struct trigger *trigger)
-{
-    enum { FIRST_MS = 500 }; /* shorter programs have the snapshot at their end */
-    uint64_t wait = trigger->wait_ms == 0 ? FIRST_MS : 2 * trigger->wait_ms;
-    return trigger->wait_ms = wait < trigger->step ? wait : trigger->step;
-}
-
 /* What each kind of trigger counts, in what steps, and which limit it sets. A new kind is a row. */
 struct kind {
     uint64_t (*total)(const struct totals_now *now, uint64_t now_ms); /* NULL: it counts nothing */
@@ -54,46 +34,18 @@ struct kind {
     size_t limit; /* offset in struct totals_limits */
 };
 
-static uint64_t total_allocated(const struct totals_now *now, uint64_t now_ms)
-{
-    (void)now_ms;
-    return now->allocated;
-}
-
-static uint64_t total_freed(const struct totals_now *now, uint64_t now_ms)
-{
-    (void)now_ms;
-    return now->freed;
-}
-
-static uint64_t total_live(const struct totals_now *now, uint64_t now_ms)
-{
-    (void)now_ms;
-    return now->live;
-}
-
-static uint64_t total_time(const struct totals_now *now, uint64_t now_ms)
-{
-    (void)now;
-    return now_ms;
-}
-
-static uint64_t step_plain(struct trigger *trigger, uint64_t total)
-{
-    (void)total;
-    return trigger->step;
-}
-
-static uint64_t step_peak(struct trigger *trigger, uint64_t live)
-{
-    return trigger->step > eighth(live) ? trigger->step : eighth(live);
-}
-
-static uint64_t step_time(struct trigger *trigger, uint64_t now_ms)
-{
-    (void)now_ms;
-    return is_capture(trigger) ? next_wait(trigger) : trigger->step;
-}
+static bool is_gperftools(const struct trigger *trigger);
+static uint64_t above_high_water(const struct trigger *trigger, uint64_t live);
+static uint64_t total_allocated(const struct totals_now *now, uint64_t now_ms);
+static uint64_t step_plain(struct trigger *trigger, uint64_t total);
+static uint64_t total_freed(const struct totals_now *now, uint64_t now_ms);
+static uint64_t total_live(const struct totals_now *now, uint64_t now_ms);
+static uint64_t step_peak(struct trigger *trigger, uint64_t live);
+static uint64_t eighth(uint64_t bytes);
+static uint64_t total_time(const struct totals_now *now, uint64_t now_ms);
+static uint64_t step_time(struct trigger *trigger, uint64_t now_ms);
+static bool is_capture(const struct trigger *trigger);
+static uint64_t next_wait(struct trigger *trigger);
 
 #define LIMIT(field) offsetof(struct totals_limits, field)
 static const struct kind kinds[DUMP_REASONS] = {
@@ -104,18 +56,6 @@ static const struct kind kinds[DUMP_REASONS] = {
     [DUMP_TIME] = {total_time, step_time, LIMIT(time_ms)},
 };
 #undef LIMIT
-
-/* gperftools: from the highest level at which a dump was made, and one byte more. */
-static uint64_t above_high_water(const struct trigger *trigger, uint64_t live)
-{
-    uint64_t mark = trigger->next > trigger->step ? trigger->next - trigger->step - 1 : 0;
-    return (live > mark ? live : mark) + trigger->step + 1;
-}
-
-static bool is_gperftools(const struct trigger *trigger)
-{
-    return trigger->style != NULL && trigger->style->names == DUMP_NAMES_GPERFTOOLS;
-}
 
 void trigger_wait(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms)
 {
@@ -132,6 +72,79 @@ void trigger_wait(struct trigger *trigger, const struct totals_now *now, uint64_
         uint64_t total = kind->total(now, now_ms);
         trigger->next = total + kind->step(trigger, total);
     }
+}
+
+static bool is_gperftools(const struct trigger *trigger)
+{
+    return trigger->style != NULL && trigger->style->names == DUMP_NAMES_GPERFTOOLS;
+}
+
+/* gperftools: from the highest level at which a dump was made, and one byte more. */
+static uint64_t above_high_water(const struct trigger *trigger, uint64_t live)
+{
+    uint64_t mark = trigger->next > trigger->step ? trigger->next - trigger->step - 1 : 0;
+    return (live > mark ? live : mark) + trigger->step + 1;
+}
+
+static uint64_t total_allocated(const struct totals_now *now, uint64_t now_ms)
+{
+    (void)now_ms;
+    return now->allocated;
+}
+
+static uint64_t step_plain(struct trigger *trigger, uint64_t total)
+{
+    (void)total;
+    return trigger->step;
+}
+
+static uint64_t total_freed(const struct totals_now *now, uint64_t now_ms)
+{
+    (void)now_ms;
+    return now->freed;
+}
+
+static uint64_t total_live(const struct totals_now *now, uint64_t now_ms)
+{
+    (void)now_ms;
+    return now->live;
+}
+
+static uint64_t step_peak(struct trigger *trigger, uint64_t live)
+{
+    return trigger->step > eighth(live) ? trigger->step : eighth(live);
+}
+
+/* How far below the limit ABOVE is ready again, and PEAK's smallest step. */
+static uint64_t eighth(uint64_t bytes)
+{
+    return bytes / 8;
+}
+
+static uint64_t total_time(const struct totals_now *now, uint64_t now_ms)
+{
+    (void)now;
+    return now_ms;
+}
+
+static uint64_t step_time(struct trigger *trigger, uint64_t now_ms)
+{
+    (void)now_ms;
+    return is_capture(trigger) ? next_wait(trigger) : trigger->step;
+}
+
+static bool is_capture(const struct trigger *trigger)
+{
+    return trigger->style != NULL && trigger->style->names == DUMP_NAMES_CAPTURE;
+}
+
+/* The first snapshots of a capture come early: a program that is killed loses at most half of its
+ * run. */
+static uint64_t next_wait(struct trigger *trigger)
+{
+    enum { FIRST_MS = 500 }; /* shorter programs have the snapshot at their end */
+    uint64_t wait = trigger->wait_ms == 0 ? FIRST_MS : 2 * trigger->wait_ms;
+    return trigger->wait_ms = wait < trigger->step ? wait : trigger->step;
 }
 
 static bool above_due(struct trigger *trigger, uint64_t live)

@@ -49,111 +49,16 @@ static const char starts[][START + 1] = {"CPUP", "GLIB", "HEAP", "MALL", "MIMA",
 static const char told_name[] = "MEMOIR_TOLD=";
 static BULK char told[TOLD_SIZE]; /* "MEMOIR_TOLD=word,word"; empty: no new word */
 
-static char upper(char c)
-{
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
-static bool starts_well(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(starts); i++) {
-        size_t at = 0;
-        while (at < START && upper(name[at]) == starts[i][at])
-            at++;
-        if (at == START)
-            return true;
-    }
-    return false;
-}
-
-static bool row_fits(const struct row *row, const char *wanted, const char *name, size_t length)
-{
-    size_t i = 0;
-    for (; i < length && wanted[i] != '\0' && wanted[i] != '*'; i++)
-        if (name[i] != wanted[i] && !(row->any_case && upper(name[i]) == wanted[i]))
-            return false;
-    return wanted[i] == '*' || (i == length && wanted[i] == '\0');
-}
-
-/* The row of a variable; COUNT_OF(rows) if there is none. */
-static size_t row_find(const char *name, size_t length)
-{
-    const char *wanted = names;
-    size_t i = 0;
-    for (; i < COUNT_OF(rows) && !row_fits(&rows[i], wanted, name, length); i++)
-        wanted += strlen(wanted) + 1;
-    return i;
-}
-
-static const char *text_of(size_t row)
-{
-    const char *text = texts;
-    while (row-- > 0)
-        text += strlen(text) + 1;
-    return text;
-}
-
-/* A value that turns the variable off; one of GLIBC_TUNABLES ends at a colon. */
-static bool is_off(const char *value)
-{
-    char first = upper(value[0]);
-    if (first == '0') {
-        while (*value == '0')
-            value++;
-        return *value == '\0' || *value == ':';
-    }
-    return first == 'F' || first == 'N' || (first == 'O' && upper(value[1]) == 'F');
-}
-
-static bool perturbs(const char *tunables)
-{
-    static const char key[] = "glibc.malloc.perturb=";
-    for (const char *at = tunables; *at != '\0'; at += *at == ':') {
-        if (strncmp(at, key, sizeof key - 1) == 0 && !is_off(at + sizeof key - 1))
-            return true;
-        at += text_until(at, ':');
-    }
-    return false;
-}
-
-static bool asks(const struct row *row, const char *value)
-{
-    if (row->when == PERTURB)
-        return perturbs(value);
-    return row->when == SET ? value[0] != '\0' : !is_off(value);
-}
-
-/* Prints the names of one row that are set and were not told before; returns their number. */
-static unsigned print_names(struct print *line, size_t row)
-{
-    unsigned count = 0;
-    for (char **entry = environ; *entry != NULL; entry++) {
-        size_t length = text_until(*entry, '=');
-        if (!starts_well(*entry) || (*entry)[length] == '\0' || row_find(*entry, length) != row ||
-            !asks(&rows[row], *entry + length + 1) || told_before(*entry, length))
-            continue;
-        told_add(*entry, length);
-        if (count++ >= NAMES_MAX)
-            continue;
-        print_text(line, count == 1 ? "" : ", ");
-        print_clean(line, *entry, length, NAME_MAX_SHOWN);
-    }
-    if (count > NAMES_MAX)
-        print_format(line, " and %u more", count - NAMES_MAX);
-    return count;
-}
-
-static void row_tell(size_t row)
-{
-    char buffer[LINE_SIZE];
-    struct print line;
-    print_start(&line, buffer, sizeof buffer);
-    print_text(&line, "memoir: ");
-    if (print_names(&line, row) == 0)
-        return;
-    print_format(&line, ": not served: %s\n", text_of(row));
-    message_flush(&line);
-}
+static bool starts_well(const char *name);
+static char upper(char c);
+static size_t row_find(const char *name, size_t length);
+static bool row_fits(const struct row *row, const char *wanted, const char *name, size_t length);
+static bool asks(const struct row *row, const char *value);
+static bool perturbs(const char *tunables);
+static bool is_off(const char *value);
+static void row_tell(size_t row);
+static unsigned print_names(struct print *line, size_t row);
+static const char *text_of(size_t row);
 
 void variables_tell(void)
 {
@@ -176,6 +81,112 @@ void variables_tell(void)
     for (size_t row = 0; row < COUNT_OF(rows); row++)
         if ((wanted[row / 64] >> row % 64 & 1) != 0)
             row_tell(row);
+}
+
+static bool starts_well(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(starts); i++) {
+        size_t at = 0;
+        while (at < START && upper(name[at]) == starts[i][at])
+            at++;
+        if (at == START)
+            return true;
+    }
+    return false;
+}
+
+static char upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* The row of a variable; COUNT_OF(rows) if there is none. */
+static size_t row_find(const char *name, size_t length)
+{
+    const char *wanted = names;
+    size_t i = 0;
+    for (; i < COUNT_OF(rows) && !row_fits(&rows[i], wanted, name, length); i++)
+        wanted += strlen(wanted) + 1;
+    return i;
+}
+
+static bool row_fits(const struct row *row, const char *wanted, const char *name, size_t length)
+{
+    size_t i = 0;
+    for (; i < length && wanted[i] != '\0' && wanted[i] != '*'; i++)
+        if (name[i] != wanted[i] && !(row->any_case && upper(name[i]) == wanted[i]))
+            return false;
+    return wanted[i] == '*' || (i == length && wanted[i] == '\0');
+}
+
+static bool asks(const struct row *row, const char *value)
+{
+    if (row->when == PERTURB)
+        return perturbs(value);
+    return row->when == SET ? value[0] != '\0' : !is_off(value);
+}
+
+static bool perturbs(const char *tunables)
+{
+    static const char key[] = "glibc.malloc.perturb=";
+    for (const char *at = tunables; *at != '\0'; at += *at == ':') {
+        if (strncmp(at, key, sizeof key - 1) == 0 && !is_off(at + sizeof key - 1))
+            return true;
+        at += text_until(at, ':');
+    }
+    return false;
+}
+
+/* A value that turns the variable off; one of GLIBC_TUNABLES ends at a colon. */
+static bool is_off(const char *value)
+{
+    char first = upper(value[0]);
+    if (first == '0') {
+        while (*value == '0')
+            value++;
+        return *value == '\0' || *value == ':';
+    }
+    return first == 'F' || first == 'N' || (first == 'O' && upper(value[1]) == 'F');
+}
+
+static void row_tell(size_t row)
+{
+    char buffer[LINE_SIZE];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_text(&line, "memoir: ");
+    if (print_names(&line, row) == 0)
+        return;
+    print_format(&line, ": not served: %s\n", text_of(row));
+    message_flush(&line);
+}
+
+/* Prints the names of one row that are set and were not told before; returns their number. */
+static unsigned print_names(struct print *line, size_t row)
+{
+    unsigned count = 0;
+    for (char **entry = environ; *entry != NULL; entry++) {
+        size_t length = text_until(*entry, '=');
+        if (!starts_well(*entry) || (*entry)[length] == '\0' || row_find(*entry, length) != row ||
+            !asks(&rows[row], *entry + length + 1) || told_before(*entry, length))
+            continue;
+        told_add(*entry, length);
+        if (count++ >= NAMES_MAX)
+            continue;
+        print_text(line, count == 1 ? "" : ", ");
+        print_clean(line, *entry, length, NAME_MAX_SHOWN);
+    }
+    if (count > NAMES_MAX)
+        print_format(line, " and %u more", count - NAMES_MAX);
+    return count;
+}
+
+static const char *text_of(size_t row)
+{
+    const char *text = texts;
+    while (row-- > 0)
+        text += strlen(text) + 1;
+    return text;
 }
 
 /* Whether a list with commas contains the word. */

@@ -28,53 +28,57 @@ struct counted {
 static uint32_t files; /* recorder files made by this process and by those it was forked from */
 static uint32_t rows;  /* of heaps, in the last of them; row 0 is no heap's */
 
-/* Free blocks that the heap has of a mark, those that wait included. */
-INLINE uint64_t free_of(const struct heap *heap, unsigned mark)
+INLINE struct counted *counted_of(struct heap *heap);
+static NOINLINE struct counted *counted_make(struct heap *heap);
+static struct counted *counted_make_locked(struct heap *heap);
+static void begin(struct heap *heap, struct counted *counted);
+static void bins_copy(const struct heap *heap, const struct counted *counted);
+INLINE void bin_copy(const struct heap *heap, const struct counted *counted, unsigned mark);
+INLINE void count_copy(const struct counted *counted, unsigned mark, struct recorder_count now);
+INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark);
+INLINE uint64_t free_of(const struct heap *heap, unsigned mark);
+static void large_copy(const struct heap *heap, const struct counted *counted);
+
+void counts_bin_slow(struct heap *heap, unsigned mark)
 {
-    uint64_t cached = slot_place(load_relaxed(&heap->top[mark]));
-    return likely(heap->delay == NULL) ? cached : cached + delay_count(heap->delay, mark);
+    struct counted *counted = counted_of(heap);
+    if (counted != NULL)
+        bin_copy(heap, counted, mark);
 }
 
-/* Computed as `heap_mallocs` and `heap_frees` do. */
-INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark)
+/* What is kept with the heap; NULL where there is no file, or no memory for a row. */
+INLINE struct counted *counted_of(struct heap *heap)
 {
-    const struct stock *stock = heap_stock(heap, mark);
-    if (unlikely(stock == NULL))
-        return (struct recorder_count){0, 0};
-    int32_t left = load_relaxed(&heap->clock[mark]);
-    uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
-    return (struct recorder_count){mallocs, mallocs + free_of(heap, mark) - (uint64_t)stock->taken};
+    struct counted *counted = heap->counted;
+    if (unlikely(!mirror_on()))
+        return NULL;
+    if (unlikely(counted == NULL || load_acquire(&counted->file) != load_relaxed(&files)))
+        counted = counted_make(heap);
+    return likely(counted != NULL && counted->row != NULL) ? counted : NULL;
 }
 
-INLINE void count_copy(const struct counted *counted, unsigned mark, struct recorder_count now)
+/* A file that is shown already, but to which `counts_copy` has not come yet, has no rows. A signal
+ * handler may have interrupted a holder of the lock, or of one that is taken after it: the next
+ * call comes here again. */
+static NOINLINE struct counted *counted_make(struct heap *heap)
 {
-    struct recorder_count before = counted->before.marks[mark];
-    struct recorder_count *to = &counted->row->marks[mark];
-    store_relaxed(&to->frees, before.frees + now.frees);
-    store_release(&to->allocs, before.allocs + now.allocs);
+    if ((lock_held & LOCK_RANKS) >> LOCK_REGISTRY != 0)
+        return NULL;
+    lock_take(&heap_lock);
+    struct counted *counted = mirror_head()->mark_count == 0 ? NULL : counted_make_locked(heap);
+    lock_give(&heap_lock);
+    return counted;
 }
 
-INLINE void bin_copy(const struct heap *heap, const struct counted *counted, unsigned mark)
+static struct counted *counted_make_locked(struct heap *heap)
 {
-    count_copy(counted, mark, bin_of(heap, mark));
-}
-
-static void bins_copy(const struct heap *heap, const struct counted *counted)
-{
-    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
-        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1)
-            bin_copy(heap, counted, word * 64 + (unsigned)__builtin_ctzll(bits));
-}
-
-static void large_copy(const struct heap *heap, const struct counted *counted)
-{
-    const struct heap_sums *now = &heap->large;
-    const struct recorder_heap *before = &counted->before;
-    struct recorder_heap *row = counted->row;
-    store_relaxed(&row->large.frees, before->large.frees + now->frees);
-    store_relaxed(&row->large_bytes.frees, before->large_bytes.frees + now->free_bytes);
-    store_relaxed(&row->large_bytes.allocs, before->large_bytes.allocs + now->alloc_bytes);
-    store_release(&row->large.allocs, before->large.allocs + now->allocs);
+    struct counted *counted = heap->counted;
+    if (counted == NULL && (counted = meta_take(sizeof *counted)) == NULL)
+        return NULL;
+    store_release(&heap->counted, (void *)counted);
+    if (counted->file != load_relaxed(&files))
+        begin(heap, counted);
+    return counted;
 }
 
 /* A row for the heap, with all that it has counted. Under `heap_lock`, in any thread: the heap's
@@ -91,46 +95,53 @@ static void begin(struct heap *heap, struct counted *counted)
     store_release(&counted->file, load_relaxed(&files));
 }
 
-static struct counted *counted_make_locked(struct heap *heap)
+static void bins_copy(const struct heap *heap, const struct counted *counted)
 {
-    struct counted *counted = heap->counted;
-    if (counted == NULL && (counted = meta_take(sizeof *counted)) == NULL)
-        return NULL;
-    store_release(&heap->counted, (void *)counted);
-    if (counted->file != load_relaxed(&files))
-        begin(heap, counted);
-    return counted;
+    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1)
+            bin_copy(heap, counted, word * 64 + (unsigned)__builtin_ctzll(bits));
 }
 
-/* A file that is shown already, but to which `counts_copy` has not come yet, has no rows. A signal
- * handler may have interrupted a holder of the lock, or of one that is taken after it: the next
- * call comes here again. */
-static NOINLINE struct counted *counted_make(struct heap *heap)
+INLINE void bin_copy(const struct heap *heap, const struct counted *counted, unsigned mark)
 {
-    if ((lock_held & LOCK_RANKS) >> LOCK_REGISTRY != 0)
-        return NULL;
-    lock_take(&heap_lock);
-    struct counted *counted = mirror_head()->mark_count == 0 ? NULL : counted_make_locked(heap);
-    lock_give(&heap_lock);
-    return counted;
+    count_copy(counted, mark, bin_of(heap, mark));
 }
 
-/* What is kept with the heap; NULL where there is no file, or no memory for a row. */
-INLINE struct counted *counted_of(struct heap *heap)
+INLINE void count_copy(const struct counted *counted, unsigned mark, struct recorder_count now)
 {
-    struct counted *counted = heap->counted;
-    if (unlikely(!mirror_on()))
-        return NULL;
-    if (unlikely(counted == NULL || load_acquire(&counted->file) != load_relaxed(&files)))
-        counted = counted_make(heap);
-    return likely(counted != NULL && counted->row != NULL) ? counted : NULL;
+    struct recorder_count before = counted->before.marks[mark];
+    struct recorder_count *to = &counted->row->marks[mark];
+    store_relaxed(&to->frees, before.frees + now.frees);
+    store_release(&to->allocs, before.allocs + now.allocs);
 }
 
-void counts_bin_slow(struct heap *heap, unsigned mark)
+/* Computed as `heap_mallocs` and `heap_frees` do. */
+INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark)
 {
-    struct counted *counted = counted_of(heap);
-    if (counted != NULL)
-        bin_copy(heap, counted, mark);
+    const struct stock *stock = heap_stock(heap, mark);
+    if (unlikely(stock == NULL))
+        return (struct recorder_count){0, 0};
+    int32_t left = load_relaxed(&heap->clock[mark]);
+    uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
+    return (struct recorder_count){mallocs, mallocs + free_of(heap, mark) - (uint64_t)stock->taken};
+}
+
+/* Free blocks that the heap has of a mark, those that wait included. */
+INLINE uint64_t free_of(const struct heap *heap, unsigned mark)
+{
+    uint64_t cached = slot_place(load_relaxed(&heap->top[mark]));
+    return likely(heap->delay == NULL) ? cached : cached + delay_count(heap->delay, mark);
+}
+
+static void large_copy(const struct heap *heap, const struct counted *counted)
+{
+    const struct heap_sums *now = &heap->large;
+    const struct recorder_heap *before = &counted->before;
+    struct recorder_heap *row = counted->row;
+    store_relaxed(&row->large.frees, before->large.frees + now->frees);
+    store_relaxed(&row->large_bytes.frees, before->large_bytes.frees + now->free_bytes);
+    store_relaxed(&row->large_bytes.allocs, before->large_bytes.allocs + now->alloc_bytes);
+    store_release(&row->large.allocs, before->large.allocs + now->allocs);
 }
 
 void counts_all_slow(struct heap *heap)

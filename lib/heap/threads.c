@@ -53,9 +53,29 @@ static pid_t process;         /* the process whose threads these are */
 static uint32_t cursor;       /* where the next search for a free row begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
 
+static struct thread *thread_at(uint32_t number);
+static void thread_copy(uint32_t number);
+
+/* The name of a thread that lives is the kernel's business; the file has the last one that was
+ * asked for. */
+void threads_copy_name(void)
+{
+    struct recorder_thread *copy =
+        own != 0 && mirror_on() ? mirror_row(SHEET_THREADS, own - 1) : NULL;
+    if (copy != NULL && !thread_at(own - 1)->named && !confined(CONFINE_NAMES))
+        os_thread_name(copy->name);
+}
+
 static struct thread *thread_at(uint32_t number)
 {
     return (struct thread *)meta_at(slabs[number >> SLAB_SHIFT]) + number % SLAB;
+}
+
+void threads_copy(void)
+{
+    for (uint32_t number = 0; number < threads_count(); number++)
+        thread_copy(number);
+    threads_copy_name();
 }
 
 /* Into the recorder file; the state is written last. */
@@ -75,23 +95,6 @@ static void thread_copy(uint32_t number)
     copy->tid = thread->tid;
     memcpy(copy->name, thread->name, sizeof copy->name);
     store_release(&copy->state, thread->state);
-}
-
-/* The name of a thread that lives is the kernel's business; the file has the last one that was
- * asked for. */
-void threads_copy_name(void)
-{
-    struct recorder_thread *copy =
-        own != 0 && mirror_on() ? mirror_row(SHEET_THREADS, own - 1) : NULL;
-    if (copy != NULL && !thread_at(own - 1)->named && !confined(CONFINE_NAMES))
-        os_thread_name(copy->name);
-}
-
-void threads_copy(void)
-{
-    for (uint32_t number = 0; number < threads_count(); number++)
-        thread_copy(number);
-    threads_copy_name();
 }
 
 uint32_t *threads_sites(uint32_t number)

@@ -59,15 +59,17 @@ struct totals_band totals_band = {0, UINT64_MAX};
 
 /* ---- the peak ------------------------------------------------------------------------ */
 
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+static void peak_copy(void);
+static bool exact_from_start(void);
+static uint64_t least_of(uint64_t a, uint64_t b);
+static void peak_in_sites_copy(uint64_t now_ms);
 
-/* Whether every block since the start was recorded. */
-static bool exact_from_start(void)
+void totals_copy(void)
 {
-    return sampler_exact_always() && track_covered() && track_none_lost();
+    if (!turn_take(&peak.busy))
+        return;
+    peak_copy();
+    turn_give(&peak.busy);
 }
 
 /* The peak into the recorder file: into the other of its two places, then it is the one that
@@ -90,26 +92,6 @@ static void peak_copy(void)
     }
     store_release(&head->peak_now, other);
     store_release(&head->peak_epoch, load_relaxed(&sites_peak_epoch));
-}
-
-/* The sites know the peak of now; any thread, without a turn. */
-static void peak_in_sites_copy(uint64_t now_ms)
-{
-    if (!mirror_on())
-        return;
-    struct recorder_head *head = mirror_head();
-    struct recorder_peak *to = &head->peaks[load_relaxed(&head->peak_now) & 1];
-    store_relaxed(&to->in_sites, 1);
-    store_relaxed(&to->time_ms, now_ms);
-    store_release(&head->peak_epoch, load_relaxed(&sites_peak_epoch));
-}
-
-void totals_copy(void)
-{
-    if (!turn_take(&peak.busy))
-        return;
-    peak_copy();
-    turn_give(&peak.busy);
 }
 
 /* Called with `peak.busy`: keeps the account if it is the largest so far. It is the peak then,
@@ -170,6 +152,17 @@ void totals_high_water(void)
     }
     calm_set(now, again, step > least ? step : least);
     turn_give(&peak.busy);
+}
+
+/* Whether every block since the start was recorded. */
+static bool exact_from_start(void)
+{
+    return sampler_exact_always() && track_covered() && track_none_lost();
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 void totals_peak(const struct account *now, struct totals_peak *out)
@@ -349,6 +342,18 @@ static bool look(struct totals_now now)
                  reached(&goals.live, now.live)))
         store_relaxed(&totals_due, true);
     return grown;
+}
+
+/* The sites know the peak of now; any thread, without a turn. */
+static void peak_in_sites_copy(uint64_t now_ms)
+{
+    if (!mirror_on())
+        return;
+    struct recorder_head *head = mirror_head();
+    struct recorder_peak *to = &head->peaks[load_relaxed(&head->peak_now) & 1];
+    store_relaxed(&to->in_sites, 1);
+    store_relaxed(&to->time_ms, now_ms);
+    store_release(&head->peak_epoch, load_relaxed(&sites_peak_epoch));
 }
 
 /* The same, and sets how much the thread may do before it checks again. */

@@ -39,6 +39,22 @@ static bool threads_off;
 static bool uncovered; /* some block was not subject to recording */
 static uint64_t off_ms;
 
+static void cover_not(void);
+static void words_copy(void);
+
+void track_set_thread_active(bool active)
+{
+    thread_says.wish = active ? THREAD_ON : THREAD_OFF;
+    if (!active)
+        cover_not();
+}
+
+static void cover_not(void)
+{
+    store_relaxed(&uncovered, true);
+    words_copy();
+}
+
 /* What is told about the recording as a whole, in the recorder file. */
 static void words_copy(void)
 {
@@ -53,19 +69,6 @@ static void words_copy(void)
     for (unsigned i = 0; i < SAMPLER_RATES; i++)
         store_relaxed(&head->rates[i], sampler_rate_of(i));
     store_relaxed(&head->era, load_relaxed(&sites_era));
-}
-
-static void cover_not(void)
-{
-    store_relaxed(&uncovered, true);
-    words_copy();
-}
-
-void track_set_thread_active(bool active)
-{
-    thread_says.wish = active ? THREAD_ON : THREAD_OFF;
-    if (!active)
-        cover_not();
 }
 
 bool track_thread_active(void)

@@ -30,12 +30,38 @@ static const char notice[] =
     "memoir: the program sets a seccomp filter that would end it where memoir writes files: the "
     "last dump or snapshot is that of now (docs/CONTROL.md lists the system calls)\n";
 
-static long answer(long result)
+static NOINLINE long call_judged(long number, const long *a);
+static uint32_t judge(long number, const long *arguments);
+static void withdraw(uint32_t denied);
+static void come_back(uint32_t denied);
+static long answer(long result);
+
+EXPORT int prctl(int option, ...)
 {
-    if (result >= 0 || result < -4095)
-        return result;
-    errno = (int)-result;
-    return -1;
+    enum { COUNT = 4 };
+    long a[6] = {option};
+    va_list rest;
+    va_start(rest, option);
+    for (int i = 1; i <= COUNT; i++)
+        a[i] = va_arg(rest, long);
+    va_end(rest);
+    if (unlikely(option == PR_SET_SECCOMP || option == PR_SET_TSC))
+        return (int)call_judged(SYS_prctl, a);
+    return (int)answer(arch_syscall(SYS_prctl, a[0], a[1], a[2], a[3], a[4], 0));
+}
+
+/* A child in its parent's memory changes nothing: the filter is its own. */
+static NOINLINE long call_judged(long number, const long *a)
+{
+    uint32_t denied = memory_is_own() ? judge(number, a) & ~load_relaxed(&confine_denied) : 0;
+    if (denied != 0) {
+        os_tid_learn(); /* the filter may deny to ask the kernel */
+        withdraw(denied);
+    }
+    long result = arch_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (denied != 0 && result < 0)
+        come_back(denied);
+    return answer(result);
 }
 
 /* What a call with these arguments denies, if it is one that sets a filter. */
@@ -79,32 +105,12 @@ static void come_back(uint32_t denied)
     ending_apply();
 }
 
-/* A child in its parent's memory changes nothing: the filter is its own. */
-static NOINLINE long call_judged(long number, const long *a)
+static long answer(long result)
 {
-    uint32_t denied = memory_is_own() ? judge(number, a) & ~load_relaxed(&confine_denied) : 0;
-    if (denied != 0) {
-        os_tid_learn(); /* the filter may deny to ask the kernel */
-        withdraw(denied);
-    }
-    long result = arch_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (denied != 0 && result < 0)
-        come_back(denied);
-    return answer(result);
-}
-
-EXPORT int prctl(int option, ...)
-{
-    enum { COUNT = 4 };
-    long a[6] = {option};
-    va_list rest;
-    va_start(rest, option);
-    for (int i = 1; i <= COUNT; i++)
-        a[i] = va_arg(rest, long);
-    va_end(rest);
-    if (unlikely(option == PR_SET_SECCOMP || option == PR_SET_TSC))
-        return (int)call_judged(SYS_prctl, a);
-    return (int)answer(arch_syscall(SYS_prctl, a[0], a[1], a[2], a[3], a[4], 0));
+    if (result >= 0 || result < -4095)
+        return result;
+    errno = (int)-result;
+    return -1;
 }
 
 EXPORT long syscall(long number, ...)

@@ -15,32 +15,8 @@
 /* The object that this is part of, from the linker. */
 extern __attribute__((visibility("hidden"))) const char __ehdr_start[];
 
-static bool notes_have_ours(const char *notes, size_t size)
-{
-    ElfW(Nhdr) note;
-    for (size_t at = 0; at + sizeof note <= size;) {
-        memcpy(&note, notes + at, sizeof note);
-        size_t text = at + sizeof note + (((size_t)note.n_namesz + 3) & ~(size_t)3);
-        size_t end = text + (((size_t)note.n_descsz + 3) & ~(size_t)3);
-        if (end > size || end <= at)
-            return false;
-        if (note.n_type == ATTACH_NOTE && note.n_namesz == sizeof ATTACH_NOTE_OWNER &&
-            memcmp(notes + at + sizeof note, ATTACH_NOTE_OWNER, sizeof ATTACH_NOTE_OWNER) == 0)
-            return true;
-        at = end;
-    }
-    return false;
-}
-
-/* Whether one of the program's loaded parts holds these addresses. */
-static bool is_loaded(const ElfW(Phdr) * parts, size_t count, uintptr_t start, size_t size)
-{
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].p_type == PT_LOAD && start - parts[i].p_vaddr < parts[i].p_filesz &&
-            size <= parts[i].p_filesz - (start - parts[i].p_vaddr))
-            return true;
-    return false;
-}
+static bool is_loaded(const ElfW(Phdr) * parts, size_t count, uintptr_t start, size_t size);
+static bool notes_have_ours(const char *notes, size_t size);
 
 bool twin_is_in_charge(void)
 {
@@ -58,4 +34,31 @@ bool twin_is_in_charge(void)
                 is_loaded(parts, count, parts[i].p_vaddr, parts[i].p_filesz) &&
                 notes_have_ours((const char *)base + parts[i].p_vaddr, parts[i].p_filesz);
     return found && !is_loaded(parts, count, (uintptr_t)__ehdr_start - base, 1);
+}
+
+/* Whether one of the program's loaded parts holds these addresses. */
+static bool is_loaded(const ElfW(Phdr) * parts, size_t count, uintptr_t start, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].p_type == PT_LOAD && start - parts[i].p_vaddr < parts[i].p_filesz &&
+            size <= parts[i].p_filesz - (start - parts[i].p_vaddr))
+            return true;
+    return false;
+}
+
+static bool notes_have_ours(const char *notes, size_t size)
+{
+    ElfW(Nhdr) note;
+    for (size_t at = 0; at + sizeof note <= size;) {
+        memcpy(&note, notes + at, sizeof note);
+        size_t text = at + sizeof note + (((size_t)note.n_namesz + 3) & ~(size_t)3);
+        size_t end = text + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+        if (end > size || end <= at)
+            return false;
+        if (note.n_type == ATTACH_NOTE && note.n_namesz == sizeof ATTACH_NOTE_OWNER &&
+            memcmp(notes + at + sizeof note, ATTACH_NOTE_OWNER, sizeof ATTACH_NOTE_OWNER) == 0)
+            return true;
+        at = end;
+    }
+    return false;
 }

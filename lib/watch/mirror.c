@@ -38,37 +38,42 @@ static int (*reopen)(void);  /* its descriptor again, or a negative number */
 static uint32_t busy;        /* a turn: a sheet is being added */
 static bool silent;          /* nothing is said when it is full */
 
-static NOINLINE void tell_full(int error)
+static bool make(enum sheet_kind kind, uint32_t at, bool wait);
+static int sheet_add(void);
+static bool file_is_there(void);
+static uint32_t *directory(void);
+static NOINLINE void tell_full(int error);
+
+void mirror_range(uintptr_t *start, uintptr_t *end)
 {
-    char buffer[200];
-    struct print line;
-    uint32_t before =
-        __atomic_fetch_or(&((struct recorder_head *)place)->state, RECORDER_FULL, __ATOMIC_RELAXED);
-    if ((before & RECORDER_FULL) || silent)
-        return;
-    print_start(&line, buffer, sizeof buffer);
-    print_text(&line, "memoir: the recorder file is full, new stacks are missing in it; ");
-    print_text(&line, error == EFBIG    ? "raise the limit on the size of files (ulimit -f)"
-                      : error == ENOSPC ? "make space, or choose another folder"
-                      : error == EBADF  ? "the program has closed its descriptor"
-                      : error == ENOSYS ? "the program's seccomp filter would end it for more"
-                                        : "raise recorder.memory");
-    print_char(&line, '\n');
-    message_flush(&line);
+    *start = (uintptr_t)load_relaxed(&mirror_base);
+    *end = *start == 0 ? 0 : *start + (uintptr_t)most * RECORDER_SHEET;
 }
 
-static uint32_t *directory(void)
+void *mirror_row_make(enum sheet_kind kind, uint32_t number)
 {
-    return (uint32_t *)(place + RECORDER_DIRECTORY);
+    void *row = mirror_row(kind, number);
+    if (row == NULL && make(kind, number / (uint32_t)RECORDER_ROWS(kind), true))
+        row = mirror_row(kind, number);
+    return row;
 }
 
-/* A program that closes descriptors which it does not know, as daemons do, may open a file of its
- * own under the same number: that must not grow, nor be mapped. */
-static bool file_is_there(void)
+static bool make(enum sheet_kind kind, uint32_t at, bool wait)
 {
-    if (!os_file_is(file, id))
-        file = reopen();
-    return file >= 0;
+    if (at >= MIRROR_SHEETS ||
+        (load_relaxed(&((struct recorder_head *)place)->state) & RECORDER_FULL) != 0 ||
+        !(wait ? turn_wait(&busy, PATIENCE_MS) : turn_take(&busy)))
+        return false;
+    int error = mirror_sheets[kind][at] != 0 ? 0 : sheet_add();
+    if (error == 0 && mirror_sheets[kind][at] == 0) {
+        store_release(&directory()[count - 1], (uint32_t)kind | at << 8);
+        store_release(&mirror_sheets[kind][at], (uint16_t)(count - 1));
+        used[kind] = at < used[kind] ? used[kind] : at + 1;
+    }
+    turn_give(&busy);
+    if (error != 0 && mirror_on()) /* else the caller says that there is no file */
+        tell_full(error);
+    return error == 0;
 }
 
 /* One more sheet of the file; 0 or an errno value. */
@@ -90,36 +95,37 @@ static int sheet_add(void)
     return 0;
 }
 
-static bool make(enum sheet_kind kind, uint32_t at, bool wait)
+/* A program that closes descriptors which it does not know, as daemons do, may open a file of its
+ * own under the same number: that must not grow, nor be mapped. */
+static bool file_is_there(void)
 {
-    if (at >= MIRROR_SHEETS ||
-        (load_relaxed(&((struct recorder_head *)place)->state) & RECORDER_FULL) != 0 ||
-        !(wait ? turn_wait(&busy, PATIENCE_MS) : turn_take(&busy)))
-        return false;
-    int error = mirror_sheets[kind][at] != 0 ? 0 : sheet_add();
-    if (error == 0 && mirror_sheets[kind][at] == 0) {
-        store_release(&directory()[count - 1], (uint32_t)kind | at << 8);
-        store_release(&mirror_sheets[kind][at], (uint16_t)(count - 1));
-        used[kind] = at < used[kind] ? used[kind] : at + 1;
-    }
-    turn_give(&busy);
-    if (error != 0 && mirror_on()) /* else the caller says that there is no file */
-        tell_full(error);
-    return error == 0;
+    if (!os_file_is(file, id))
+        file = reopen();
+    return file >= 0;
 }
 
-void mirror_range(uintptr_t *start, uintptr_t *end)
+static uint32_t *directory(void)
 {
-    *start = (uintptr_t)load_relaxed(&mirror_base);
-    *end = *start == 0 ? 0 : *start + (uintptr_t)most * RECORDER_SHEET;
+    return (uint32_t *)(place + RECORDER_DIRECTORY);
 }
 
-void *mirror_row_make(enum sheet_kind kind, uint32_t number)
+static NOINLINE void tell_full(int error)
 {
-    void *row = mirror_row(kind, number);
-    if (row == NULL && make(kind, number / (uint32_t)RECORDER_ROWS(kind), true))
-        row = mirror_row(kind, number);
-    return row;
+    char buffer[200];
+    struct print line;
+    uint32_t before =
+        __atomic_fetch_or(&((struct recorder_head *)place)->state, RECORDER_FULL, __ATOMIC_RELAXED);
+    if ((before & RECORDER_FULL) || silent)
+        return;
+    print_start(&line, buffer, sizeof buffer);
+    print_text(&line, "memoir: the recorder file is full, new stacks are missing in it; ");
+    print_text(&line, error == EFBIG    ? "raise the limit on the size of files (ulimit -f)"
+                      : error == ENOSPC ? "make space, or choose another folder"
+                      : error == EBADF  ? "the program has closed its descriptor"
+                      : error == ENOSYS ? "the program's seccomp filter would end it for more"
+                                        : "raise recorder.memory");
+    print_char(&line, '\n');
+    message_flush(&line);
 }
 
 void *mirror_row_try(enum sheet_kind kind, uint32_t number)

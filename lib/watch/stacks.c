@@ -30,6 +30,35 @@ static uint64_t refused;
 typedef uint32_t adder(struct table *, uint64_t, uint32_t, uint64_t, bool *);
 INLINE uint32_t add(struct walk *walk, adder *table);
 
+/* The first node that a signal handler has added, and that the recorder file lacks: there, the file
+ * can't grow. 0: it has all. */
+static uint32_t behind;
+static void behind_copy(void);
+
+INLINE uint32_t add_or_recall(struct walk *walk, adder *table);
+static uint32_t *memo_of(const struct walk *walk);
+static bool is_stack(struct walk *walk, uint32_t node);
+
+uint32_t stacks_add(struct walk *walk)
+{
+    if (unlikely(load_relaxed(&behind) != 0))
+        behind_copy();
+    return add_or_recall(walk, table_add);
+}
+
+INLINE uint32_t add_or_recall(struct walk *walk, adder *table)
+{
+    enum { FEW = 8 }; /* frames whose lookup costs no more than the memo's: its hash reads NEAR */
+    if (walk->same != 0 || walk->count <= FEW)
+        return add(walk, table);
+    uint32_t *memo = memo_of(walk), stack = load_acquire(memo);
+    if (stack != 0 && is_stack(walk, stack))
+        return stack;
+    stack = add(walk, table);
+    store_release(memo, stack);
+    return stack;
+}
+
 /* Where to look first for a stack of which no frame is known: by the addresses next to its leaf. */
 static uint32_t *memo_of(const struct walk *walk)
 {
@@ -53,31 +82,6 @@ static bool is_stack(struct walk *walk, uint32_t node)
         node = entry->b;
     }
     return node == STACK_NONE;
-}
-
-INLINE uint32_t add_or_recall(struct walk *walk, adder *table)
-{
-    enum { FEW = 8 }; /* frames whose lookup costs no more than the memo's: its hash reads NEAR */
-    if (walk->same != 0 || walk->count <= FEW)
-        return add(walk, table);
-    uint32_t *memo = memo_of(walk), stack = load_acquire(memo);
-    if (stack != 0 && is_stack(walk, stack))
-        return stack;
-    stack = add(walk, table);
-    store_release(memo, stack);
-    return stack;
-}
-
-/* The first node that a signal handler has added, and that the recorder file lacks: there, the file
- * can't grow. 0: it has all. */
-static uint32_t behind;
-static void behind_copy(void);
-
-uint32_t stacks_add(struct walk *walk)
-{
-    if (unlikely(load_relaxed(&behind) != 0))
-        behind_copy();
-    return add_or_recall(walk, table_add);
 }
 
 uint32_t stacks_add_now(struct walk *walk)

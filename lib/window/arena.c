@@ -84,60 +84,21 @@ struct refusal {
 };
 static struct refusal claim_refused, meta_refused;
 
-static bool refused_lately(const struct refusal *refusal, size_t bytes)
-{
-    uint64_t at_ms = load_acquire(&refusal->at_ms);
-    return at_ms != 0 && bytes >= load_relaxed(&refusal->bytes) && at_ms == os_now_ms();
-}
+static bool place_try(const struct place *place);
+static struct table table_at(char *part, unsigned number, size_t most);
+static bool table_grow(struct table *table, size_t bytes);
+static bool table_map(struct table *table, size_t step);
+static unsigned live_table(unsigned mark);
+static bool refused_lately(const struct refusal *refusal, size_t bytes);
+static void refuse(struct refusal *refusal, size_t bytes);
 
-static void refuse(struct refusal *refusal, size_t bytes)
+bool arena_init(void)
 {
-    store_relaxed(&refusal->bytes, bytes);
-    store_release(&refusal->at_ms, os_now_ms());
-}
-
-static bool table_map(struct table *table, size_t step)
-{
-    store_relaxed(&table->growing, table->mapped + step);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    bool ok = os_map_at(table->start + table->mapped, step) == 0;
-    if (ok)
-        store_release(&table->mapped, table->mapped + step);
-    else
-        store_relaxed(&table->growing, table->mapped);
-    return ok;
-}
-
-static bool table_grow(struct table *table, size_t bytes)
-{
-    if (bytes <= load_acquire(&table->mapped))
-        return true;
-    if (bytes > table->most)
-        return false;
-    size_t step = (bytes - table->mapped + TABLE_STEP - 1) & ~(size_t)(TABLE_STEP - 1);
-    size_t page = os_page_size();
-    return table_map(table, step) ||
-           table_map(table, (bytes - table->mapped + page - 1) & ~(page - 1));
-}
-
-/* The coarsest table whose bytes stand for no more than a block. */
-static unsigned live_table(unsigned mark)
-{
-    size_t size = mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED
-                      ? UNIT
-                      : class_size(mark_class(mark));
-    unsigned i = LIVE_TABLES - 1;
-    while (i > 0 && size >> live_shifts[i] == 0)
-        i--;
-    return i;
-}
-
-/* Each table begins a little further into its part than the one before. Some processors look a line
- * of the first-level cache up by a hash of address bits 12 to 27: tables that agree in all of them,
- * as those at round addresses do, push each other's lines out. */
-static struct table table_at(char *part, unsigned number, size_t most)
-{
-    return (struct table){part + (size_t)number * STAGGER, 0, most, 0};
+    memory = os_memory_size(); /* now, before the program may forbid itself to ask */
+    for (size_t i = 0; i < COUNT_OF(places); i++)
+        if (place_try(&places[i]))
+            return true;
+    return false;
 }
 
 static bool place_try(const struct place *place)
@@ -170,13 +131,48 @@ static bool place_try(const struct place *place)
     return true;
 }
 
-bool arena_init(void)
+/* Each table begins a little further into its part than the one before. Some processors look a line
+ * of the first-level cache up by a hash of address bits 12 to 27: tables that agree in all of them,
+ * as those at round addresses do, push each other's lines out. */
+static struct table table_at(char *part, unsigned number, size_t most)
 {
-    memory = os_memory_size(); /* now, before the program may forbid itself to ask */
-    for (size_t i = 0; i < COUNT_OF(places); i++)
-        if (place_try(&places[i]))
-            return true;
-    return false;
+    return (struct table){part + (size_t)number * STAGGER, 0, most, 0};
+}
+
+static bool table_grow(struct table *table, size_t bytes)
+{
+    if (bytes <= load_acquire(&table->mapped))
+        return true;
+    if (bytes > table->most)
+        return false;
+    size_t step = (bytes - table->mapped + TABLE_STEP - 1) & ~(size_t)(TABLE_STEP - 1);
+    size_t page = os_page_size();
+    return table_map(table, step) ||
+           table_map(table, (bytes - table->mapped + page - 1) & ~(page - 1));
+}
+
+static bool table_map(struct table *table, size_t step)
+{
+    store_relaxed(&table->growing, table->mapped + step);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    bool ok = os_map_at(table->start + table->mapped, step) == 0;
+    if (ok)
+        store_release(&table->mapped, table->mapped + step);
+    else
+        store_relaxed(&table->growing, table->mapped);
+    return ok;
+}
+
+/* The coarsest table whose bytes stand for no more than a block. */
+static unsigned live_table(unsigned mark)
+{
+    size_t size = mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED
+                      ? UNIT
+                      : class_size(mark_class(mark));
+    unsigned i = LIVE_TABLES - 1;
+    while (i > 0 && size >> live_shifts[i] == 0)
+        i--;
+    return i;
 }
 
 /* Takes [from, to) if it is the first that ends behind `at`. */
@@ -318,6 +314,18 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
         return 0;
     *got = (uint32_t)((end - at) >> UNIT_SHIFT);
     return (uint32_t)(at >> UNIT_SHIFT);
+}
+
+static bool refused_lately(const struct refusal *refusal, size_t bytes)
+{
+    uint64_t at_ms = load_acquire(&refusal->at_ms);
+    return at_ms != 0 && bytes >= load_relaxed(&refusal->bytes) && at_ms == os_now_ms();
+}
+
+static void refuse(struct refusal *refusal, size_t bytes)
+{
+    store_relaxed(&refusal->bytes, bytes);
+    store_release(&refusal->at_ms, os_now_ms());
 }
 
 static bool table_need(struct table *table, size_t bytes)

@@ -33,36 +33,19 @@ static size_t cuts; /* calls that took advice back from part of a piece */
 static char *probe; /* the last one */
 static size_t probe_bytes;
 
-/* Fresh memory reads as zero. A page of zeros that was written all the same counts as untouched,
- * which costs huge pages and nothing else. */
-static bool page_is_written(const char *page)
-{
-    enum { WORDS = 16, STRIDE = 244 }; /* unlike any block's size, so that all fields are seen */
-    for (size_t i = 0; i < WORDS; i++)
-        if (os_word_is_set((const uint32_t *)(page + i * STRIDE)))
-            return true;
-    return false;
-}
+static void opened_auto(char *at, size_t bytes, size_t open, bool for_one);
+static void piece_add(uintptr_t start, uintptr_t end, bool advised);
+static bool probe_is_dense(void);
+static bool page_is_written(const char *page);
 
-/* Not mincore, which would tell it in one call: a filter may end the program for that. The pages
- * are not equally far apart, as all would be the first page of a block in some heaps. */
-static bool probe_is_dense(void)
+void huge_opened(char *at, size_t bytes, size_t open, bool for_one)
 {
-    enum { SHIFT = 37 };
-    size_t page = os_page_size(), step = probe_bytes / page / SAMPLES; /* pages */
-    unsigned written = 0;
-    for (size_t i = 0; step > 0 && i < SAMPLES; i++)
-        written += page_is_written(probe + (i * step + i * SHIFT % step) * page);
-    return written > SAMPLES - SAMPLES / DENSE_SHARE;
-}
-
-static void piece_add(uintptr_t start, uintptr_t end, bool advised)
-{
-    size_t count = piece_count;
-    if (count == PIECES_MAX || start >= end)
-        return;
-    pieces[count] = (struct piece){start, end, advised, false};
-    store_release(&piece_count, count + 1);
+    if (harden_on) /* pages that can't be touched are everywhere, in its probes too */
+        os_huge(at, bytes, false);
+    else if (config.thp == CONFIG_THP_AUTO)
+        opened_auto(at, bytes, open, for_one);
+    else
+        os_huge(at, bytes, config.thp == CONFIG_THP_ON);
 }
 
 static void opened_auto(char *at, size_t bytes, size_t open, bool for_one)
@@ -88,14 +71,36 @@ static void opened_auto(char *at, size_t bytes, size_t open, bool for_one)
         os_huge((void *)first, end - first, true);
 }
 
-void huge_opened(char *at, size_t bytes, size_t open, bool for_one)
+static void piece_add(uintptr_t start, uintptr_t end, bool advised)
 {
-    if (harden_on) /* pages that can't be touched are everywhere, in its probes too */
-        os_huge(at, bytes, false);
-    else if (config.thp == CONFIG_THP_AUTO)
-        opened_auto(at, bytes, open, for_one);
-    else
-        os_huge(at, bytes, config.thp == CONFIG_THP_ON);
+    size_t count = piece_count;
+    if (count == PIECES_MAX || start >= end)
+        return;
+    pieces[count] = (struct piece){start, end, advised, false};
+    store_release(&piece_count, count + 1);
+}
+
+/* Not mincore, which would tell it in one call: a filter may end the program for that. The pages
+ * are not equally far apart, as all would be the first page of a block in some heaps. */
+static bool probe_is_dense(void)
+{
+    enum { SHIFT = 37 };
+    size_t page = os_page_size(), step = probe_bytes / page / SAMPLES; /* pages */
+    unsigned written = 0;
+    for (size_t i = 0; step > 0 && i < SAMPLES; i++)
+        written += page_is_written(probe + (i * step + i * SHIFT % step) * page);
+    return written > SAMPLES - SAMPLES / DENSE_SHARE;
+}
+
+/* Fresh memory reads as zero. A page of zeros that was written all the same counts as untouched,
+ * which costs huge pages and nothing else. */
+static bool page_is_written(const char *page)
+{
+    enum { WORDS = 16, STRIDE = 244 }; /* unlike any block's size, so that all fields are seen */
+    for (size_t i = 0; i < WORDS; i++)
+        if (os_word_is_set((const uint32_t *)(page + i * STRIDE)))
+            return true;
+    return false;
 }
 
 /* The first piece that ends beyond the address; or how many there are. */

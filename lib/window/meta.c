@@ -19,18 +19,26 @@ enum { SMALLEST_SHIFT = 6, LINE = 1 << SMALLEST_SHIFT, SHIFTS = 26 };
 static uint64_t waiting[SHIFTS];
 static size_t used = 1 << META_ID_SHIFT; /* number 0 means "none" */
 
+static unsigned shift_of(size_t bytes);
+static void *take_waiting(unsigned shift);
+RACY static NOINLINE uint32_t next_of(const uint32_t *piece);
+static void *take_fresh(size_t bytes);
+
+void *meta_take(size_t bytes)
+{
+    unsigned shift = shift_of(bytes);
+    if (shift >= SHIFTS)
+        return NULL;
+    void *piece = take_waiting(shift);
+    return piece != NULL ? memset(piece, 0, bytes) : take_fresh((size_t)1 << shift);
+}
+
 static unsigned shift_of(size_t bytes)
 {
     unsigned shift = SMALLEST_SHIFT;
     while (((size_t)1 << shift) < bytes)
         shift++;
     return shift;
-}
-
-/* The piece may be taken and written to while its first word is read. */
-RACY static NOINLINE uint32_t next_of(const uint32_t *piece)
-{
-    return load_relaxed(piece);
 }
 
 /* The first one, or NULL. */
@@ -48,6 +56,12 @@ static void *take_waiting(unsigned shift)
     return piece;
 }
 
+/* The piece may be taken and written to while its first word is read. */
+RACY static NOINLINE uint32_t next_of(const uint32_t *piece)
+{
+    return load_relaxed(piece);
+}
+
 /* Memory that was never used: zero, and not touched yet. */
 static void *take_fresh(size_t bytes)
 {
@@ -59,15 +73,6 @@ static void *take_fresh(size_t bytes)
     } while (!__atomic_compare_exchange_n(&used, &seen, at + bytes, true, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
     return window.meta + at;
-}
-
-void *meta_take(size_t bytes)
-{
-    unsigned shift = shift_of(bytes);
-    if (shift >= SHIFTS)
-        return NULL;
-    void *piece = take_waiting(shift);
-    return piece != NULL ? memset(piece, 0, bytes) : take_fresh((size_t)1 << shift);
 }
 
 void *meta_take_now(size_t bytes)

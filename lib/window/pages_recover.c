@@ -4,15 +4,7 @@
 
 #include "lib/window/pages.h"
 
-static void lists_clear(struct pages *pages)
-{
-    memset(pages->heads, 0, sizeof pages->heads);
-    memset(pages->filled, 0, sizeof pages->filled);
-    store_relaxed(&pages->oldest, 0);
-    pages->newest = pages->spare = pages->alone = 0;
-    store_relaxed(&pages->dirty_units, 0);
-    pages->clean_units = 0;
-}
+static void lists_clear(struct pages *pages);
 
 void pages_recover(void)
 {
@@ -35,6 +27,16 @@ void pages_recover(void)
         else if (span->state != SPAN_NONE)
             add_relaxed(&pages->used_units, span->units);
     }
+}
+
+static void lists_clear(struct pages *pages)
+{
+    memset(pages->heads, 0, sizeof pages->heads);
+    memset(pages->filled, 0, sizeof pages->filled);
+    store_relaxed(&pages->oldest, 0);
+    pages->newest = pages->spare = pages->alone = 0;
+    store_relaxed(&pages->dirty_units, 0);
+    pages->clean_units = 0;
 }
 
 /* Other threads go on: only free runs of this pool have its lock. A run that the call was about to

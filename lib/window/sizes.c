@@ -23,24 +23,7 @@ uint16_t size_usable[MARK_COUNT];
 
 static uint16_t asked_units[CLASS_COUNT]; /* 0: as is best */
 
-static size_t size_of_class(unsigned class)
-{
-    if (class <= CLASS_FINE_LAST)
-        return (size_t) class * GRANULE;
-    if (class <= CLASS_SMALL_LAST) {
-        unsigned step = class - CLASS_FINE_LAST - 1;
-        size_t base = (size_t)FINE_MAX << (step / 8);
-        return base + base / 8 * (step % 8 + 1);
-    }
-    if (class <= CLASS_MIDDLE_LAST) {
-        unsigned step = class - CLASS_SMALL_LAST - 1;
-        size_t base = (size_t)SMALL_MAX << (step / 4);
-        return base + base / 4 * (step % 4 + 1);
-    }
-    if (class <= CLASS_PAGED_LAST)
-        return MIDDLE_MAX + (size_t)(class - CLASS_MIDDLE_LAST) * PAGED_STEP;
-    return PAGED_MAX + (size_t)(class - CLASS_PAGED_LAST) * UNIT;
-}
+static size_t size_of_class(unsigned class);
 
 unsigned sizes_blocks(const struct size_class *c, size_t units)
 {
@@ -120,6 +103,25 @@ void sizes_ask(size_t from, size_t to, size_t units)
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
         if (size_of_class(class) >= from && size_of_class(class) <= to)
             asked_units[class] = (uint16_t)units;
+}
+
+static size_t size_of_class(unsigned class)
+{
+    if (class <= CLASS_FINE_LAST)
+        return (size_t) class * GRANULE;
+    if (class <= CLASS_SMALL_LAST) {
+        unsigned step = class - CLASS_FINE_LAST - 1;
+        size_t base = (size_t)FINE_MAX << (step / 8);
+        return base + base / 8 * (step % 8 + 1);
+    }
+    if (class <= CLASS_MIDDLE_LAST) {
+        unsigned step = class - CLASS_SMALL_LAST - 1;
+        size_t base = (size_t)SMALL_MAX << (step / 4);
+        return base + base / 4 * (step % 4 + 1);
+    }
+    if (class <= CLASS_PAGED_LAST)
+        return MIDDLE_MAX + (size_t)(class - CLASS_MIDDLE_LAST) * PAGED_STEP;
+    return PAGED_MAX + (size_t)(class - CLASS_PAGED_LAST) * UNIT;
 }
 
 size_t sizes_span(const struct size_class *c)

@@ -42,22 +42,11 @@ int ProfilerGetStackTrace(void **result, int depth_max, int skip, const void *co
 extern HIDDEN void *profiler_next(const char *name) __attribute__((weak));
 #define NEXT(name) ((__typeof__(&(name)))next(#name))
 
-static void *next(const char *name)
-{
-    return profiler_next == NULL ? NULL : profiler_next(name);
-}
-
 /* The program's, which is called in a signal handler. */
 static struct ProfilerOptions filter;
 
-static int filter_ask(void *unused)
-{
-    int kept = errno;
-    (void)unused;
-    int wanted = filter.filter_in_thread(filter.filter_in_thread_arg);
-    errno = kept;
-    return wanted;
-}
+static int filter_ask(void *unused);
+static void *next(const char *name);
 
 EXPORT int ProfilerStart(const char *path)
 {
@@ -74,6 +63,15 @@ EXPORT int ProfilerStartWithOptions(const char *path, const struct ProfilerOptio
         return cpuprofile_start(path, NULL, NULL);
     filter = *options;
     return cpuprofile_start(path, filter_ask, NULL);
+}
+
+static int filter_ask(void *unused)
+{
+    int kept = errno;
+    (void)unused;
+    int wanted = filter.filter_in_thread(filter.filter_in_thread_arg);
+    errno = kept;
+    return wanted;
 }
 
 EXPORT void ProfilerStop(void)
@@ -207,4 +205,9 @@ int stack_frames_with(void **result, int *sizes, int depth_max, int skip, const 
 {
     struct caller caller = CALLER_HERE;
     return stack_get(&caller, context, result, sizes, depth_max, skip);
+}
+
+static void *next(const char *name)
+{
+    return profiler_next == NULL ? NULL : profiler_next(name);
 }

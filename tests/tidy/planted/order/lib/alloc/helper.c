@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Begins with a helper. */
+/* The helper stands above the exported function. */
+#include <string.h>
+
 #include "lib/alloc/helper.h"
 
 static int one(void)
