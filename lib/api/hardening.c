@@ -29,7 +29,7 @@ void *hardening_pop(size_t size)
     return pop_any(size);
 }
 
-/* Both functions below are this, with and without somewhere to go on. */
+/* `hardening_pop` and `hardening_malloc`, which has somewhere to go on. */
 INLINE void *pop_any(size_t size)
 {
     struct heap *heap = short_heap();

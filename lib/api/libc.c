@@ -57,7 +57,7 @@ static NOINLINE void *malloc_slow(size_t size)
     return harden_on ? hardening_malloc(size, malloc_slower) : malloc_slower(size);
 }
 
-/* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
+/* The slow functions are jumped to, not called, so that each has its caller's frame and finds
  * the caller of malloc. */
 static NOINLINE void *malloc_slower(size_t size)
 {

@@ -86,8 +86,6 @@ void samples_copy(void)
     sums_copy();
 }
 
-/* ---- the recorder file ---- */
-
 static void row_copy(const struct row *row, uint32_t id)
 {
     struct recorder_cpu_row *to = mirror_row_try(SHEET_CPU_ROWS, id);

@@ -23,8 +23,6 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-/* ---- what is known ---- */
-
 static BULK struct scale scale; /* one writer at a time; static, because the stack may be small */
 
 static void start(struct capture *capture, struct sink *sink);
@@ -49,8 +47,6 @@ int capture_log_begin(struct capture *capture, struct sink *sink)
     write_process(capture);
     return sink_flush(sink);
 }
-
-/* ---- the calls ---- */
 
 static void start(struct capture *capture, struct sink *sink)
 {

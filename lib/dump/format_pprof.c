@@ -217,8 +217,6 @@ static int write_all(void (*send)(struct writer *, const struct format_options *
     return sink->error;
 }
 
-/* ---- both ---- */
-
 static void send_heap(struct writer *writer, const struct format_options *options)
 {
     uint64_t mapping = 0;
@@ -509,8 +507,6 @@ static void send_cpu(struct writer *writer, const struct format_options *options
     send_mappings(writer, false, &mapping);
     samples_each(send_cpu_sample, writer, options->since_mark);
 }
-
-/* ---- CPU time ---- */
 
 /* Nothing is dropped: time in malloc counts. */
 static void send_cpu_head(struct writer *writer)

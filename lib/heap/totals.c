@@ -57,12 +57,12 @@ struct totals_band totals_calm;
 uint64_t totals_high = 1;
 struct totals_band totals_band = {0, UINT64_MAX};
 
-/* ---- the peak ------------------------------------------------------------------------ */
-
 static void peak_copy(void);
 static bool exact_from_start(void);
 static uint64_t least_of(uint64_t a, uint64_t b);
 static void peak_in_sites_copy(uint64_t now_ms);
+
+/* ---- the peak ------------------------------------------------------------------------ */
 
 void totals_copy(void)
 {
