@@ -67,6 +67,16 @@ for option in --show_bytes --cum --lines --alloc_space --alloc_objects --address
     --focus=keep_deep --ignore=keep_large '--retain=keep|main' --thread=1 '--thread=*'; do
     same jeprof --text "$option" plain js_plain.heap
 done
+# Without prof_accum the dump has live blocks only: all allocations are 0 for jeprof, not these.
+sed 's/\[[0-9]*: [0-9]*\]/[0: 0]/' je_plain.heap >live_only.heap
+same jeprof --text --inuse_objects plain live_only.heap
+for command in jeprof "$place/links/jeprof"; do
+    for option in --alloc_space --alloc_objects; do
+        "$command" --text $option plain live_only.heap >live.out 2>live.err ||
+            fail "$command $option of live blocks: $(cat live.err)"
+        [ ! -s live.out ] || fail "$command $option of live blocks: $(head -n 3 live.out)"
+    done
+done
 same jeprof --text --show_bytes fixed je_fixed.heap
 same jeprof --text --show_bytes quick je_quick.heap
 same jeprof --text --cum --alloc_space quick js_quick.heap

@@ -23,6 +23,7 @@ enum { FRACTIONS = 1024 };
 static int compare_threads(const void *a, const void *b);
 static void values(struct perl_profile *loaded, const struct compat_words *words);
 static unsigned column(const struct profile *profile, const struct compat_words *words);
+static bool is_uncounted(const struct profile *profile, const struct compat_words *words);
 static bool is_on(const struct compat_words *words, enum compat_option option);
 static size_t program(struct perl_profile *loaded, const struct compat_words *words);
 static bool is_symbolized(const char *path);
@@ -85,13 +86,14 @@ static void values(struct perl_profile *loaded, const struct compat_words *words
     const struct profile *profile = &loaded->profile;
     size_t count = profile->samples.count, stacks = profile->stacks.count;
     loaded->type = column(profile, words);
+    bool uncounted = is_uncounted(profile, words);
     loaded->values = compat_room(NULL, count, sizeof *loaded->values);
     int partner = profile->types > 0 ? profile_type_partner(profile, loaded->type) : -1;
     for (size_t i = 0; i < count; i++) {
         double value = perl_sample(loaded, loaded->type, i);
         if (is_on(words, COMPAT_MEAN_DELAY) && profile->kind == PROFILE_CONTENTION && partner >= 0)
             value /= perl_sample(loaded, (unsigned)partner, i);
-        loaded->values[i] = value;
+        loaded->values[i] = uncounted ? 0 : value;
     }
     if (!words->value[COMPAT_DROP_NEGATIVE].on)
         return;
@@ -103,6 +105,16 @@ static void values(struct perl_profile *loaded, const struct compat_words *words
         if (sums[profile->samples.stacks[i]] < 0)
             loaded->values[i] = 0;
     free(sums);
+}
+
+/* Whether all allocations are asked for and the dump has live blocks only (jemalloc's without
+ * prof_accum): jeprof takes them for 0 then. In gperftools' format live blocks stand for them. */
+static bool is_uncounted(const struct profile *profile, const struct compat_words *words)
+{
+    bool asked = is_on(words, COMPAT_ALLOC_SPACE) || is_on(words, COMPAT_ALLOC_OBJECTS);
+    return asked && !is_on(words, COMPAT_INUSE_OBJECTS) &&
+           profile_type_named(profile, "inuse_space") >= 0 &&
+           profile_type_named(profile, "alloc_space") < 0;
 }
 
 /* The column that the options ask for. */
