@@ -147,8 +147,9 @@ bool os_again(ssize_t got, unsigned *tries);
 /* Reads at an offset; the file's own position does not change. */
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
 /* The memory of this process, by the kernel: an address that is not mapped is an error, no fault.
- * A process that gave up root may not open its own memory, but may read it by another call. -1:
- * neither. The reading process opens it: a forked child's is another. */
+ * A process that gave up root may not open its own memory, but may read it by another call. Under
+ * an emulator both may be about the emulator's memory: a file is written and read then. -1: none of
+ * these works. The reading process opens it: a forked child's is another. */
 int os_memory_open(void);
 ssize_t os_memory_read(int memory, void *buffer, size_t size, uintptr_t from);
 void os_memory_close(int memory);
@@ -195,8 +196,8 @@ struct os_file_id {
 struct os_file_id os_file_id(int fd);
 /* Whether the descriptor is open, and on that file. */
 bool os_file_is(int fd, struct os_file_id id);
-/* A file that the program has closed, by its name, at a high number. -1: it is another one, or is
- * not there. */
+/* Opens a file by its name again, at a high number, after the program closed our descriptor. -1:
+ * the name leads to another file, or to none. */
 int os_open_again(const char *path, int flags, struct os_file_id id);
 /* The flags with which it was opened (O_APPEND, O_WRONLY, ...), or a negative errno. */
 int os_file_flags(int fd);

@@ -204,8 +204,9 @@ FOREIGN bool os_peek(void *to, uintptr_t from, size_t size)
     return true;
 }
 
-/* Instead of a descriptor of /proc/self/mem; up to BY_FILE: BY_FILE less that of a file that memory
- * is written to first, a page that can't be read being an error there as well. */
+/* What `os_memory_open` returns instead of a descriptor of /proc/self/mem. BY_FILE and below:
+ * BY_FILE less the descriptor of a file that memory is written to and then read from; the kernel
+ * fails to write a page that can't be read. Not an errno: those have the same values. */
 enum { BY_CALL = -2, BY_FILE = -3 };
 
 static ssize_t read_by_call(void *buffer, size_t size, uintptr_t from)
@@ -232,17 +233,21 @@ static bool reads_truly(int memory)
 int os_memory_open(void)
 {
     int memory = os_open_own("/proc/thread-self/mem", "/proc/self/mem");
-    if (memory >= 0 && reads_truly(memory))
-        return memory;
-    os_memory_close(memory);
+    if (memory >= 0) {
+        if (reads_truly(memory))
+            return memory;
+        os_close(memory);
+    }
     if (os_is_filtered())
         return -1;
     if (reads_truly(BY_CALL))
         return BY_CALL;
     int file = os_memory_file("leaks");
-    if (file >= 0 && reads_truly(BY_FILE - file))
+    if (file < 0)
+        return -1;
+    if (reads_truly(BY_FILE - file))
         return BY_FILE - file;
-    os_memory_close(file);
+    os_close(file);
     return -1;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -332,6 +333,34 @@ static void words_are_looked_at_safely(void)
     assert(!os_word_is_writable(words + 1) && !os_word_is_writable(NULL));
 }
 
+/* No file can be opened: memory is read by a call, or not at all, and all descriptors of the
+ * program stay open. */
+static void memory_is_read_without_descriptors(void)
+{
+    enum { FROM = 3, TO = 64 };
+    struct rlimit limit;
+    uintptr_t from = 12345, to = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        for (int fd = FROM; fd < TO; fd++)
+            assert(dup2(2, fd) == fd);
+        assert(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+        limit.rlim_cur = FROM;
+        assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+        int memory = os_memory_open();
+        assert(memory < 0);
+        assert(
+            memory == -1 ||
+            (os_memory_read(memory, &to, sizeof to, (uintptr_t)&from) == sizeof to && to == from));
+        os_memory_close(memory);
+        for (int fd = FROM; fd < TO; fd++)
+            assert(fcntl(fd, F_GETFD) >= 0);
+        _exit(0);
+    }
+    int status = 1;
+    assert(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(void)
 {
     page = os_page_size();
@@ -346,6 +375,7 @@ int main(void)
     protected_pages_can_be_read_only();
     readable_tells_memory_from_none();
     words_are_looked_at_safely();
+    memory_is_read_without_descriptors();
     wiped_memory_is_empty_in_children();
     threads_are_known_while_they_live();
     threads_are_not_gone_in_vfork();
