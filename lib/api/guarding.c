@@ -297,6 +297,12 @@ uint64_t guarding_born(const void *p)
     return cell->recorded ? track_born(&cell->record) : TRACK_MOVED;
 }
 
+const void *guarding_start(const void *p)
+{
+    uint32_t number = guarding_owns(p) ? cells_inside((uintptr_t)p) : 0;
+    return number == 0 ? NULL : (const void *)cells_at(number)->start;
+}
+
 bool guarding_is_inside(const void *p)
 {
     const struct cell *cell = cells_near((uintptr_t)p);

@@ -73,6 +73,8 @@ void guarding_each_range(void (*each)(void *context, uintptr_t start, size_t byt
 size_t guarding_size(const void *p, const char *call, const struct caller *caller);
 /* `track_born` of the block's record. */
 uint64_t guarding_born(const void *p);
+/* Where the live guarded block begins that p is in; NULL: in none. */
+const void *guarding_start(const void *p);
 /* Whether p, which `guarding_owns`, is not where its block begins. */
 bool guarding_is_inside(const void *p);
 /* From outside: a delete that tells another size than the block's is reported, or, where only

@@ -99,8 +99,13 @@ FUNCTION(void, mi_heap_collect, (struct owner * heap, bool force))
         cold_flush();
 }
 
-/* Which heap a live block belongs to; NULL: it is none. Blocks of deleted heaps belong to the first
- * one. */
+/* Blocks of deleted heaps belong to the first one. */
+static struct owner *heap_owning(struct owner *owner)
+{
+    return owner == NULL || owner->deleted ? &backing : owner;
+}
+
+/* Which heap a live block belongs to; NULL: it is none. */
 static struct owner *heap_of(const void *p)
 {
     const void *block = p == NULL || !init_done() ? NULL : shifted_find(p);
@@ -111,8 +116,7 @@ static struct owner *heap_of(const void *p)
         struct owner *heap = region_heap_of(block);
         return heap == NULL ? &backing : heap;
     }
-    struct owner *owner = guarding_owns(block) ? guarding_owner(block) : owner_of(span_of(block));
-    return owner == NULL || owner->deleted ? &backing : owner;
+    return heap_owning(guarding_owns(block) ? guarding_owner(block) : owner_of(span_of(block)));
 }
 
 FUNCTION(struct owner *, mi_heap_of, (const void *p))
@@ -120,17 +124,18 @@ FUNCTION(struct owner *, mi_heap_of, (const void *p))
     return heap_of(p);
 }
 
-/* The same for any word of a span in use, wherever its blocks begin: mimalloc's checks look at
- * pages, too. Slow. */
+/* The same for any aligned address in a span with blocks, free ones among them, or in a guarded
+ * block that lives: mimalloc looks at pages there. Slow: goes through all spans. */
 static struct owner *heap_around(const void *p)
 {
     struct owner *heap = heap_of(p);
-    if (heap != NULL || p == NULL || (uintptr_t)p % sizeof(void *) != 0 || !init_done() ||
-        !window_has(p))
+    if (heap != NULL || (uintptr_t)p % sizeof(void *) != 0 || !init_done())
         return heap;
+    const void *guarded = guarding_start(p);
+    if (guarded != NULL)
+        return heap_of(guarded);
     const struct span *span = span_find(p);
-    struct owner *owner = span == NULL ? NULL : owner_of(span);
-    return span == NULL ? NULL : owner == NULL || owner->deleted ? &backing : owner;
+    return span == NULL ? NULL : heap_owning(owner_of(span));
 }
 
 /* 3.4's; a freed block is in its heap there as long as its memory is. */

@@ -152,18 +152,13 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static char upper(char c)
-{
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
 /* Whether the text is the word, in letters of either case; `length` of it, or up to its end. */
 static bool same(const char *text, size_t length, const char *word)
 {
     if (strlen(word) != length)
         return false;
     for (size_t i = 0; i < length; i++)
-        if (upper(text[i]) != upper(word[i]))
+        if (lower(text[i]) != lower(word[i]))
             return false;
     return true;
 }
@@ -179,8 +174,8 @@ static bool one_of(const char *text, const char *const words[], size_t count)
 /* K, M, G, T, with B or iB behind it: from bytes, or that unit, to KiB. False: none of these. */
 static bool scale(const char *suffix, long *value)
 {
-    static const char units[] = "KMGT";
-    const char *unit = *suffix == '\0' ? NULL : strchr(units, upper(*suffix));
+    static const char units[] = "kmgt";
+    const char *unit = *suffix == '\0' ? NULL : strchr(units, lower(*suffix));
     if (unit == NULL) {
         *value = *value / KIB + (*value % KIB != 0);
         return *suffix == '\0';
@@ -288,7 +283,7 @@ void mimalloc_init(void)
     read_already = true;
     for (int messages = 1; messages >= 0; messages--)
         for (char **entry = environ; *entry != NULL; entry++)
-            if (upper((*entry)[0]) == 'M' && upper((*entry)[1]) == 'I' &&
+            if (lower((*entry)[0]) == 'm' && lower((*entry)[1]) == 'i' &&
                 about_messages(*entry) == (messages != 0))
                 read_entry(*entry);
     guard();
