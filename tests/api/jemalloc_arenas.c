@@ -8,13 +8,13 @@
 
 #include "tests/api/arena.h"
 #include "tests/api/check.h"
+#include "tests/api/stats_text.h"
 
 #pragma weak mallocx
 #pragma weak rallocx
 #pragma weak xallocx
 #pragma weak sallocx
 #pragma weak dallocx
-#pragma weak malloc_stats_print
 
 enum { MANY = 5000 };
 static void *blocks[MANY];
@@ -198,15 +198,6 @@ static size_t large_stat(unsigned arena, const char *what)
     }
 }
 
-static char printed[1 << 20];
-
-static void collect(void *opaque, const char *text)
-{
-    (void)opaque;
-    if (strlen(printed) + strlen(text) < sizeof printed)
-        strcat(printed, text);
-}
-
 static void large_blocks_are_counted_by_size(void)
 {
     unsigned arena = create();
@@ -221,7 +212,7 @@ static void large_blocks_are_counted_by_size(void)
     CHECK_EQ(large_stat(arena, "curlextents"), 1);
     two = rallocx(two, 3000000, MALLOCX_ARENA(arena));
     CHECK_EQ(large_stat(arena, "curlextents"), 0);
-    malloc_stats_print(collect, NULL, "g");
+    const char *printed = stats_text("g");
     char heading[40];
     snprintf(heading, sizeof heading, "\narenas[%u]:\n", arena);
     CHECK(strstr(printed, "\nMerged arenas stats:\n") != NULL);

@@ -7,6 +7,7 @@
 #include "memoir/compat/gperftools/malloc_extension_c.h"
 #include "tests/api/arena.h"
 #include "tests/api/check.h"
+#include "tests/api/stats_text.h"
 
 #pragma weak mallocx
 #pragma weak MallocExtension_SetNumericProperty
@@ -177,6 +178,7 @@ static void options_bound_caches(void)
     size_t max = 0, length = sizeof max;
     CHECK_EQ(mallctl("arenas.tcache_max", &max, &length, NULL, 0), 0);
     CHECK_EQ(max, 4096);
+    CHECK(strstr(stats_text("a"), "\nMaximum thread-cached size class: 4096\n") != NULL);
     CHECK_EQ(kept_of(2048), 0);
     CHECK_EQ(kept_of(8192), 0);
     CHECK(kept_of(512) > 512);

@@ -7,27 +7,7 @@
 
 #include "tests/api/arena.h"
 #include "tests/api/check.h"
-
-#pragma weak malloc_stats_print
-
-static char text[4 << 20];
-static size_t used;
-
-static void collect(void *opaque, const char *part)
-{
-    (void)opaque;
-    size_t length = strlen(part);
-    if (CHECK(used + length < sizeof text))
-        memcpy(text + used, part, length + 1);
-    used += length;
-}
-
-static const char *print(const char *options)
-{
-    used = 0;
-    malloc_stats_print(collect, NULL, options);
-    return text;
-}
+#include "tests/api/stats_text.h"
 
 static bool matches(const char *at)
 {
@@ -62,8 +42,7 @@ static uint64_t sum_of(const char *from, const char *array, const char *name)
     return sum;
 }
 
-/* Spans that are half full and a free run of pages are counted where they are. */
-static void numbers_are_those_of_mallctl(void)
+static void half_full_spans_and_free_runs_are_counted(void)
 {
     enum { BLOCKS = 4096, SIZE = 512 };
     static void *blocks[BLOCKS];
@@ -73,7 +52,7 @@ static void numbers_are_those_of_mallctl(void)
         free(blocks[i]);
     free(opaque_ptr(malloc(10 << 20)));
     mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
-    const char *at = strstr(print("Jx"), "\"0\":{");
+    const char *at = strstr(stats_text("Jx"), "\"0\":{");
     if (!CHECK(at != NULL))
         return;
     uint64_t nonfull = sum_of(at, "\"bins\":[", "nonfull_slabs");
@@ -116,17 +95,17 @@ int main(void)
         "\"empty_slabs\":{\"npageslabs_huge\":0",
     };
     free(opaque_ptr(malloc(100)));
-    const char *all = print("J");
+    const char *all = stats_text("J");
     CHECK(matches(all));
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         CHECK_AT(strstr(all, keys[i]) != NULL, "%s", keys[i]);
-    const char *without = print("Jx");
+    const char *without = stats_text("Jx");
     CHECK(matches(without));
     CHECK(strstr(without, "\"mutex\":") == NULL && strstr(without, "\"mutexes\":") == NULL);
-    without = print("Jeh");
+    without = stats_text("Jeh");
     CHECK(matches(without));
     CHECK(strstr(without, "\"extents\":") == NULL &&
           strstr(without, "\"hpa_shard\":{\"np") == NULL);
-    numbers_are_those_of_mallctl();
+    half_full_spans_and_free_runs_are_counted();
     return check_result();
 }

@@ -5,30 +5,10 @@
 
 #include "tests/api/arena.h"
 #include "tests/api/check.h"
-
-#pragma weak malloc_stats_print
+#include "tests/api/stats_text.h"
 
 enum { SIZE_END = 20, INDEX_END = 24, ALLOCATED_END = 37, ALLOCS_END = 50, CURREGS_END = 124 };
 enum { BLOCKS = 100, SIZE = 8192 };
-
-static char text[1 << 20];
-static size_t used;
-
-static void collect(void *opaque, const char *part)
-{
-    (void)opaque;
-    size_t length = strlen(part);
-    if (CHECK(used + length < sizeof text))
-        memcpy(text + used, part, length + 1);
-    used += length;
-}
-
-static const char *print(const char *options)
-{
-    used = 0;
-    malloc_stats_print(collect, NULL, options);
-    return text;
-}
 
 /* The number that ends in this column of a line; UINT64_MAX: none does. */
 static uint64_t number_ending(const char *line, size_t column)
@@ -53,9 +33,9 @@ static void bins_stand_in_their_columns(void)
     static void *blocks[BLOCKS];
     for (size_t i = 0; i < BLOCKS; i++)
         blocks[i] = malloc(SIZE);
-    const char *line = line_of_size(strstr(print("al"), "\nbins:"), SIZE);
+    const char *line = line_of_size(strstr(stats_text("al"), "\nbins:"), SIZE);
     CHECK(line == NULL); /* a: no arena by itself, and there is no second one to merge it with */
-    line = line_of_size(strstr(print(""), "\nbins:"), SIZE);
+    line = line_of_size(strstr(stats_text(""), "\nbins:"), SIZE);
     if (CHECK(line != NULL)) {
         uint64_t live = number_ending(line, CURREGS_END);
         CHECK_AT(live >= BLOCKS && live < 2 * BLOCKS, "%lu", (unsigned long)live);
@@ -97,11 +77,13 @@ int main(void)
         " (arenas.dirty_decay_ms: ",
     };
     free(opaque_ptr(malloc(100)));
-    const char *all = print("");
+    const char *all = stats_text("");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         CHECK_AT(strstr(all, lines[i]) != NULL, "%s", lines[i]);
-    CHECK(strstr(print("x"), "n_lock_ops") == NULL && strstr(text, "nonfull_slabs") != NULL);
-    CHECK(strstr(print("e"), "\nextents: ") == NULL && strstr(text, "\nbins:") != NULL);
+    const char *without = stats_text("x");
+    CHECK(strstr(without, "n_lock_ops") == NULL && strstr(without, "nonfull_slabs") != NULL);
+    without = stats_text("e");
+    CHECK(strstr(without, "\nextents: ") == NULL && strstr(without, "\nbins:") != NULL);
     bins_stand_in_their_columns();
     return check_result();
 }

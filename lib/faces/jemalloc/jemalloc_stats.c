@@ -240,9 +240,10 @@ static void settings_table(struct report *report)
     print_format(next(report), "Arenas: %u\nQuantum size: %d\nPage size: %zu\n", arenas_count(),
                  GRANULE, os_page_size());
     print_format(next(report),
-                 "Maximum thread-cached size class: %d\nNumber of bin size classes: %d\n"
+                 "Maximum thread-cached size class: %zu\nNumber of bin size classes: %d\n"
                  "Number of thread-cache bin size classes: %d\nNumber of large size classes: %d\n",
-                 BLOCK_MAX, CLASS_LAST, CLASS_LAST, LARGE_SIZES);
+                 tcache_round(jemalloc_values[JEMALLOC_tcache_max].number), CLASS_LAST, CLASS_LAST,
+                 LARGE_SIZES);
 }
 
 static void totals_json(struct report *report, const struct figures *figures, const char *options)

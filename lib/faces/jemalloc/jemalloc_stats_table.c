@@ -78,17 +78,22 @@ static void headings(struct print *out, const struct column *columns, size_t cou
         text_cell(out, columns[i].heading, columns[i].width);
 }
 
-/* A number for each column, those of rates among them: each is of the number before it. */
+/* As in jemalloc: all of it in the first second. */
+static uint64_t per_second(uint64_t value, uint64_t uptime_ns)
+{
+    uint64_t seconds = uptime_ns / 1000000000;
+    return uptime_ns == 0 ? 0 : seconds == 0 ? value : value / seconds;
+}
+
+/* One of `values` for each column but those of rates, which are of the number before them. */
 static void cells(struct print *out, const struct column *columns, size_t count,
                   const uint64_t *values, uint64_t uptime_ns)
 {
-    uint64_t seconds = uptime_ns / 1000000000, before = 0;
+    uint64_t value = 0;
     for (size_t i = 0; i < count; i++) {
         bool rate = columns[i].heading == rate_heading;
-        uint64_t value =
-            rate ? uptime_ns == 0 ? 0 : before / (seconds + (seconds == 0)) : *values++;
+        value = rate ? per_second(value, uptime_ns) : *values++;
         cell(out, value, columns[i].width);
-        before = value;
     }
 }
 
