@@ -26,7 +26,8 @@ enum {
     RECORDER_RATES = 256,
     RECORDER_POINTS = 1024,
     RECORDER_NUMBERS = 16,
-    RECORDER_MEMORY_AT = 8, /* of these: resident memory of the process, four of them */
+    RECORDER_MEMORY_AT = 8, /* among these numbers: resident memory of the process */
+    RECORDER_MEMORY_COUNT = 4,
     RECORDER_PATH = 4096,
     RECORDER_LIVES = 16,
     RECORDER_TOLD_PATH = 1024,

@@ -33,8 +33,10 @@ void capture_file_forked(void);
 /* Whether it has begun and not ended; whether the last call wrote the end of it. */
 bool capture_file_open(void);
 bool capture_file_complete(void);
-/* Whether it is a client's; it was ended by a client, and the program goes on. */
+/* Whether it is a client's, by `capture_file_adopt`. */
 bool capture_file_adopted(void);
+/* A client ended it, and the program goes on: `capture_file_complete` is false again, so that the
+ * recorder file stays, with what comes after. */
 void capture_file_stopped(void);
 /* The name of the file, or of the file that could not be opened. */
 const char *capture_file_name(void);

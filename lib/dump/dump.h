@@ -52,8 +52,8 @@ void dump_recorder_end(void);
 /* The process is about to become one that may not make files where they are to be: a forked child
  * makes its own now. */
 void dump_before_leaving(void);
-/* The process is about to change its root folder. What the function returns is for the second one,
- * if that fails. */
+/* The process is about to change its root folder: makes recorder files for its children. If the
+ * change fails, `dump_root_failed` is called with the result, and removes them. */
 bool dump_before_root(void);
 void dump_root_failed(bool made);
 /* The program is to write such a file at its end: if it is killed, the tool writes it, from the

@@ -20,7 +20,8 @@ static struct ahead {
     int fd; /* 0: none */
     struct os_file_id id;
 } files[AHEAD_MAX];
-static BULK char begin[RECORDER_PATH], path[RECORDER_PATH]; /* of their names; one of them */
+static BULK char begin[RECORDER_PATH]; /* what their names begin with */
+static BULK char path[RECORDER_PATH];  /* of the one that is made or removed */
 
 static bool ahead_open(struct ahead *file);
 static void name_make(char *name, size_t size, unsigned number);

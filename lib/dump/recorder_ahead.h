@@ -14,12 +14,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Before the change: files whose names begin with `start`. False: none, or there are some already.
- */
+/* Makes the files, with names that begin with `start`. False if none was made: there may be some
+ * from an earlier change. */
 bool ahead_make(const char *start);
-/* Removes those that were made just now, since the change has failed. */
+/* Removes the files: the change has failed. */
 void ahead_drop(void);
-/* One that no process has used, with the process's lock, and its name. -1 if there is none. */
+/* The descriptor of a file that no process has used, locked for this one; writes its name. -1 if
+ * there is none. */
 int ahead_take(char *name, size_t size);
 
 #endif

@@ -34,7 +34,7 @@ _Static_assert(offsetof(struct head, start_wall_ns) ==
                    offsetof(struct recorder_head, start_wall_ns),
                "as in the file");
 
-/* The newest files of killed programs: with the one that is made next, as many as may be. */
+/* The newest files of killed programs: one less than may stay, as this process makes the next. */
 struct left {
     uint64_t since; /* 0: none */
     char path[NAME_SIZE];
@@ -42,7 +42,7 @@ struct left {
 static BULK struct left newest[KEPT_MAX - 1];
 
 static void name_begin(struct print *text);
-static void oldest_remove(const char *path, uint64_t since);
+static void newest_add(const char *path, uint64_t since);
 static bool is_left(const char *path, size_t pid_at, uint64_t *since);
 static bool head_read(struct head *head, int fd);
 static void unborn_remove(const char *path, const char *number, int fd);
@@ -88,14 +88,14 @@ void kept_sweep(void)
             print_start(&text, path, sizeof path);
             print_format(&text, FOLDER "/%s", entry->name);
             if (is_left(print_string(&text), sizeof FOLDER + length, &since))
-                oldest_remove(path, since);
+                newest_add(path, since);
         }
     if (fd >= 0)
         os_close(fd);
 }
 
-/* Adds a file to the newest ones; the oldest makes room for it, or this one goes if it is older. */
-static void oldest_remove(const char *path, uint64_t since)
+/* Adds a file to the newest ones, and removes the oldest of them, which may be this one. */
+static void newest_add(const char *path, uint64_t since)
 {
     struct left *oldest = &newest[0];
     for (unsigned i = 1; i < COUNT_OF(newest); i++)

@@ -48,7 +48,7 @@ static uint64_t resident_bytes(void)
     return *second == '\0' ? 0 : text_number(second + 1, 10) * os_page_size();
 }
 
-/* The number of KiB in the line that begins with `name`; 0 if there is none. */
+/* The number of the line that begins with `name`, which is in KiB, in bytes; 0 if there is none. */
 static uint64_t bytes_of(const char *text, const char *name)
 {
     size_t fits = 0;

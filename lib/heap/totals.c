@@ -421,7 +421,7 @@ void totals_inherit(struct recorder *recorder)
 
 static uint64_t rest_ms; /* no point is added before this time */
 
-/* Resident memory by the kernel's counts, some 10 us: now and then. */
+/* Resident memory by the kernel's counts. Asking takes some 10 us, so not at each point. */
 static void memory_copy(struct recorder_head *head, uint64_t now_ms)
 {
     enum { MEMORY_MS = 20 };
@@ -431,8 +431,11 @@ static void memory_copy(struct recorder_head *head, uint64_t now_ms)
     copied_ms = now_ms;
     struct series_memory memory;
     series_memory_now(&memory);
-    const uint64_t numbers[] = {memory.peak, memory.anonymous, memory.files, memory.shared};
-    for (unsigned i = 0; i < COUNT_OF(numbers) && memory.peak != 0; i++)
+    if (memory.peak == 0) /* not known: what is there stays */
+        return;
+    const uint64_t numbers[RECORDER_MEMORY_COUNT] = {memory.peak, memory.anonymous, memory.files,
+                                                     memory.shared};
+    for (unsigned i = 0; i < COUNT_OF(numbers); i++)
         store_relaxed(&head->numbers[RECORDER_MEMORY_AT + i], numbers[i]);
 }
 
@@ -447,6 +450,7 @@ static void numbers_copy(uint64_t now_ms)
                                 account.dirty_bytes,    account.metadata_bytes,
                                 account.mapped_bytes,   account.resident_bytes,
                                 account.returned_bytes, account.heaps};
+    _Static_assert(COUNT_OF(numbers) == RECORDER_MEMORY_AT, "resident memory is behind them");
     struct recorder_head *head = mirror_head();
     for (unsigned i = 0; i < COUNT_OF(numbers); i++)
         store_relaxed(&head->numbers[i], numbers[i]);

@@ -418,7 +418,8 @@ static void write_totals(struct writing *it)
 
 static void write_allocator(struct writing *it)
 {
-    enum { OTHERS = RECORDER_MEMORY_AT + 4 }; /* from free bytes in bins on */
+    /* Numbers of the head: free bytes in bins and what follows, resident memory last. */
+    enum { OTHERS = RECORDER_MEMORY_AT + RECORDER_MEMORY_COUNT };
     const struct recorder_numbers *numbers = &it->numbers;
     const uint64_t sums[] = {numbers->allocs,
                              numbers->frees,
