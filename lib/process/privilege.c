@@ -3,9 +3,8 @@
  * setuid, setreuid, setresuid and chroot. A worker of a server is forked as root, and soon has
  * another user, or another root folder, with which it could not make a file of its own in the
  * folder of the recording: so the files that it is to have are made before, and before a change of
- * the root folder some for its children. The calls are passed on
- * to libc, which changes the user of all threads. Not in the static archive, for there is no way to
- * libc's functions behind ours.
+ * the root folder some for its children. The calls are passed on to libc, which changes the user of
+ * all threads. Not in the static archive, for there is no way to libc's functions behind ours.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -22,7 +22,7 @@ enum { BITS = 8, PROBES = 4 };
 unsigned signal_stacks;
 static BULK uintptr_t stacks[(1 << BITS) + PROBES]; /* where they begin; 0: none */
 
-static void keep(uintptr_t low);
+static void remember(uintptr_t low);
 static bool leave(const void *p, const stack_t *now);
 static uintptr_t *find(uintptr_t low, uintptr_t wanted);
 static bool forget(uintptr_t low);
@@ -35,12 +35,12 @@ void signal_stack_set(const stack_t *stack)
     if (before != 0 && (before != low || size == 0))
         forget(before);
     if (before != low && size != 0)
-        keep(low);
+        remember(low);
     alternate_look(low, size);
 }
 
-/* In mind, if it is a block of the heap. */
-static void keep(uintptr_t low)
+/* Only blocks of the heap: no others are freed by us. */
+static void remember(uintptr_t low)
 {
     uintptr_t none = 0;
     if (!(window_has((void *)low) || cells_own((void *)low)) || find(low, low) != NULL)
