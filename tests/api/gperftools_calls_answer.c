@@ -123,8 +123,8 @@ static void properties_tell_of_the_heap(void)
     CHECK(value >= after);
     value = 123;
     CHECK_EQ(MallocExtension_GetNumericProperty("no.such.property", &value), 0);
-    counts_move();
     CHECK_EQ(value, 123);
+    counts_move();
     CHECK_EQ(MallocExtension_SetNumericProperty("tcmalloc.max_total_thread_cache_bytes", 1 << 20),
              1);
     CHECK_EQ(MallocExtension_GetNumericProperty("tcmalloc.max_total_thread_cache_bytes", &value),

@@ -26,7 +26,7 @@ static void *forks(void *unused)
 {
     while (!begun)
         ;
-    usleep(100000); /* the other thread is held up for longer */
+    usleep(500000); /* the other thread has begun by then, and is held up for longer */
     for (int i = 0; i < CHILDREN; i++) {
         pid_t child = fork();
         if (child == 0) {
@@ -58,7 +58,7 @@ build "$place/begins.c" -o "$place/begins"
 settle
 cat >inside.sh <<'END'
 mount -t tmpfs -o size=64m none /dev/shm || exit 77
-strace -f -o trace -e trace=getdents64 -e inject=getdents64:delay_enter=400000:when=1 \
+strace -f -o trace -e trace=getdents64 -e inject=getdents64:delay_enter=3000000:when=1 \
     env MEMOIR=heap.rate:0 LD_PRELOAD="$1" ./begins >out 2>errors
 ls -A /dev/shm >files
 END
