@@ -57,14 +57,16 @@ void *os_map(size_t size)
     return failed(got) ? NULL : (void *)got;
 }
 
-/* Both calls fail where addresses are out. */
+/* Both calls fail where addresses are out. The second maps nothing that can be written to: after
+ * mlockall(MCL_FUTURE) the kernel would fill it with pages at once, until memory is out. */
 bool os_overcommits(size_t size)
 {
     long got = arch_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bool counted = got != -ENOMEM;
     if (!counted)
-        got = map(NULL, size, 0);
+        got = arch_syscall(SYS_mmap, 0, (long)size, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (failed(got))
         return true;
     os_unmap((void *)got, size);
