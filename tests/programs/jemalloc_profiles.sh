@@ -186,4 +186,10 @@ END
 run stats_print:true,stats_print_opts:J ./leaking
 python3 -c 'import json; json.load(open("errors"))["jemalloc"]["stats"]["allocated"]' ||
     fail "no JSON"
+# Values of options are whole, whatever their length.
+long=/tmp/$(printf '%0900d' 7)
+run "stats_print:true,stats_print_opts:J,prof_prefix:$long" ./leaking
+grep '^{' errors >json # prof_prefix alone is commented on
+python3 -c 'import json, sys; assert json.load(open("json"))["jemalloc"]["opt"]["prof_prefix"] == sys.argv[1]' "$long" ||
+    fail "no JSON with a long prefix"
 finish

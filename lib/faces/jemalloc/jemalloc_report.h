@@ -42,15 +42,17 @@ INLINE struct print *next(struct report *report)
     return &report->text;
 }
 
-INLINE void quoted(struct print *out, const char *text)
+/* Of any length. */
+INLINE void quoted(struct report *report, const char *text)
 {
-    print_char(out, '"');
+    print_char(next(report), '"');
     for (; *text != '\0'; text++) {
+        struct print *out = next(report);
         if (*text == '"' || *text == '\\')
             print_char(out, '\\');
         print_clean(out, text, 1, 1);
     }
-    print_char(out, '"');
+    print_char(next(report), '"');
 }
 
 /* "key": as JSON, or "  section.key: ". */

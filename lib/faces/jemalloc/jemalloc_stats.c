@@ -108,7 +108,8 @@ static void config_section(struct report *report)
         mallctl_call(print_string(&text), &value, &length, NULL, 0);
         flag(report, "config", flags[i], value);
     }
-    quoted(key(report, "config", "malloc_conf"), "");
+    key(report, "config", "malloc_conf");
+    quoted(report, "");
     line_end(report);
     section_end(report);
 }
@@ -125,9 +126,10 @@ static void ratio_value(struct print *out, uint32_t value)
     print_char(out, '"');
 }
 
-static void option_value(struct print *out, unsigned i)
+static void option_value(struct report *report, unsigned i)
 {
     const struct jemalloc_value *value = &jemalloc_values[i];
+    struct print *out = key(report, "opt", jemalloc_options[i].name);
     switch (jemalloc_options[i].kind) {
     case JEMALLOC_BOOL:
         print_text(out, value->number != 0 ? "true" : "false");
@@ -145,7 +147,7 @@ static void option_value(struct print *out, unsigned i)
         ratio_value(out, (uint32_t)value->number);
         break;
     default:
-        quoted(out, value->text == NULL ? "" : value->text);
+        quoted(report, value->text == NULL ? "" : value->text);
         break;
     }
 }
@@ -185,7 +187,7 @@ static void options_section(struct report *report)
     section(report, "Run-time option settings", "opt");
     for (unsigned i = 0; i < JEMALLOC_OPTIONS; i++)
         if (jemalloc_options[i].shown) {
-            option_value(key(report, "opt", jemalloc_options[i].name), i);
+            option_value(report, i);
             if (!report->json)
                 option_now(&report->text, i);
             line_end(report);
@@ -318,7 +320,8 @@ static void report_json(struct report *report, const struct figures *figures, co
     print_text(next(report), "{");
     object_open(report, "jemalloc");
     if (strchr(options, 'g') == NULL) {
-        quoted(key(report, "", "version"), JEMALLOC_COMPATIBLE_VERSION);
+        key(report, "", "version");
+        quoted(report, JEMALLOC_COMPATIBLE_VERSION);
         config_section(report);
         options_section(report);
         prof_section(report);

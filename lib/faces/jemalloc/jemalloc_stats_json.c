@@ -166,7 +166,8 @@ static void answers(struct report *report, const char *start)
                                         "muzzy_npurge", "muzzy_nmadvise",       "muzzy_purged"};
     number(report, "", "uptime_ns", stats_ask(start, "uptime"));
     const char *dss = (const char *)stats_ask(start, "dss");
-    quoted(key(report, "", "dss"), dss == NULL ? "disabled" : dss);
+    key(report, "", "dss");
+    quoted(report, dss == NULL ? "disabled" : dss);
     print_signed(key(report, "", "dirty_decay_ms"), (int64_t)stats_ask(start, "dirty_decay_ms"));
     print_signed(key(report, "", "muzzy_decay_ms"), (int64_t)stats_ask(start, "muzzy_decay_ms"));
     for (size_t i = 0; i < COUNT_OF(names); i++)
