@@ -53,13 +53,20 @@ static void name_make(char *name, size_t size, unsigned number)
     print_string(&text);
 }
 
+/* Only at a high number: where the limit on descriptors has none, the program needs the others. */
 static bool ahead_open(struct ahead *file)
 {
     int got = os_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, MODE);
     if (got < 0)
         return false;
-    file->fd = os_move_up(got);
-    file->id = os_file_id(file->fd);
+    int up = os_move_up(got);
+    if (up == got) {
+        os_unlink(path);
+        os_close(got);
+        return false;
+    }
+    file->fd = up;
+    file->id = os_file_id(up);
     return true;
 }
 

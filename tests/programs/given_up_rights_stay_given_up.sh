@@ -14,6 +14,7 @@ build "$root/tests/programs/given_up_rights_stay_given_up.c" -o "$place/target"
 chmod 755 "$place/target"
 settle
 mkdir -m 700 private
+mkdir root
 
 judge() { # WHAT
     [ -z "$(find private -type f ! -name empty)" ] && [ ! -s private/empty ] ||
@@ -26,6 +27,10 @@ for wish in wish empty; do
     "$MEMOIR_TOOL" run --lib "$place/libmemoir.so" -o run.memoir ./target "$place/private/$wish" drop 2>errors ||
         fail "run, $wish: exit code $?: $(cat errors)"
     judge "run, $wish"
+    # A file that was made before a change of the root folder is such a one.
+    "$MEMOIR_TOOL" run --lib "$place/libmemoir.so" -o run.memoir ./target "$place/private/$wish" drop "$place/root" \
+        2>errors || fail "chroot, $wish: exit code $?: $(cat errors)"
+    judge "chroot, $wish"
     MEMOIR=recorder:$place/state,capture:$place/own.memoir LD_PRELOAD=$place/libmemoir.so \
         ./target "$place/private/$wish" drop 2>errors || fail "recorder, $wish: exit code $?: $(cat errors)"
     for state in state-*; do
