@@ -198,7 +198,7 @@ fi
 slowly() { # TENTHS...: of a second between signals; $spent: tenths from the last one to the end
     rm -f "$place/slow.memoir"
     : >"$place/out"
-    strace -f -qq -o /dev/null -e trace=openat -P /proc/thread-self/maps \
+    strace -f -qq -o /dev/null -e trace=openat -P /proc/self/maps \
         -e inject=openat:delay_enter=9000000 -E "MEMOIR=capture:$place/slow.memoir" \
         -E "LD_PRELOAD=$MEMOIR_LIB" "$place/target" idle >"$place/out" 2>/dev/null &
     job=$!
