@@ -233,7 +233,7 @@ static void rows_make(struct stats *stats)
     add(stats, "holes", "free blocks between live ones", facts->holes,
         "blocks of one size that live longer than their neighbours");
     if (parts < heap)
-        add(stats, "ends", "ends of spans, of pages with guards", heap - parts,
+        add(stats, "ends", "ends of spans and of guarded pages", heap - parts,
             "little, unless blocks are guarded, each in pages of its own");
     if (parts > heap)
         add(stats, "untouched", "blocks and pages never written to", heap - parts,

@@ -14,8 +14,8 @@ enum { KEPT_BYTES = 16 << 20 };
 
 /* Where this process's file is to be. */
 void kept_name(char *path, size_t size);
-/* Removes the oldest files of killed programs of this user, and of killed children, so that there
- * is room for one more. */
+/* Removes the oldest files of this user's programs that were killed, and of their children that
+ * ended without a profile, so that there is room for one more. */
 void kept_sweep(void);
 /* Removes the file if it is that of this process, which has started another program since;
  * `ticks`: when it began. */
