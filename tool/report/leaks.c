@@ -392,9 +392,7 @@ void leaks_free(struct leaks *leaks)
     free(leaks->forgotten);
     free(leaks->rows);
     free(leaks->left_out);
-    leaks->left_out = NULL;
-    leaks->rows = NULL;
-    leaks->count = 0;
+    *leaks = (struct leaks){0}; /* after a failure both `leaks_make` and its callers free */
 }
 
 bool leaks_grows(const struct leaks_row *row)
