@@ -3,8 +3,8 @@
  * every broken row; `check_result` turns the count into the exit code. Messages leave by write(2)
  * from a buffer on the stack: a broken allocator must still be able to say so. `opaque_size` and
  * `opaque_ptr` hide a value from the compiler, which otherwise knows malloc well enough to refuse
- * the calls these tests are about. Every test includes this file and nothing else of the tree's
- * tests. */
+ * the calls these tests are about. Every test includes this file, and those of jemalloc's functions
+ * arena.h or stats_text.h. */
 #ifndef TESTS_API_CHECK_H
 #define TESTS_API_CHECK_H
 
