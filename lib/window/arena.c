@@ -66,8 +66,8 @@ static size_t beside;      /* bytes of blocks elsewhere */
 static size_t memory;      /* the machine's */
 
 /* Parts of the window that were skipped, in offsets, in order. */
-enum { GAPS_MAX = 64 };
-static struct {
+enum { GAPS_MAX = 4096 };
+static BULK struct {
     size_t start, end;
 } gaps[GAPS_MAX];
 static unsigned gaps_count;
@@ -184,21 +184,34 @@ static void part_take(uintptr_t at, uintptr_t from, uintptr_t to, uintptr_t *sta
     }
 }
 
+/* The first gap that begins behind the offset, or `count`. */
+static unsigned gap_behind(size_t offset, unsigned count)
+{
+    unsigned low = 0;
+    while (low < count) {
+        unsigned middle = low + (count - low) / 2;
+        if (gaps[middle].start > offset)
+            count = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 bool arena_part(uintptr_t at, uintptr_t *start, uintptr_t *end)
 {
     const struct table *const tables[] = {&kinds, &units, &spans, &meta};
-    uintptr_t from = window.base;
     *start = UINTPTR_MAX;
     for (unsigned i = 0; i < COUNT_OF(tables) + LIVE_TABLES; i++) {
         const struct table *table = i < LIVE_TABLES ? &live[i] : tables[i - LIVE_TABLES];
         uintptr_t low = (uintptr_t)table->start;
         part_take(at, low, low + load_relaxed(&table->growing), start, end);
     }
-    for (unsigned i = 0; i < load_acquire(&gaps_count); i++) {
-        part_take(at, from, window.base + gaps[i].start, start, end);
-        from = window.base + gaps[i].end;
-    }
-    part_take(at, from, window.base + load_acquire(&window.granules) * GRANULE, start, end);
+    unsigned count = load_acquire(&gaps_count);
+    unsigned gap = gap_behind(at > window.base ? at - window.base : 0, count);
+    size_t open_end = load_acquire(&window.granules) * GRANULE;
+    part_take(at, window.base + (gap == 0 ? 0 : gaps[gap - 1].end),
+              window.base + (gap == count ? open_end : gaps[gap].start), start, end);
     uintptr_t new = window.base + opening_at;
     part_take(at, new, new + load_relaxed(&opening), start, end);
     return *start != UINTPTR_MAX;

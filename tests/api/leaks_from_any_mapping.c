@@ -17,9 +17,9 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-enum { BLOCKS = 10, SIZE = 300, WIPE = 16 << 10, PAGE = 64 << 10, STEPS = 64 };
+enum { BLOCKS = 10, SIZE = 300, WIPE = 16 << 10, PAGE = 64 << 10, STEPS = 64, GAPS = 200 };
 
-static void *volatile ballast[STEPS]; /* kept */
+static void *volatile ballast[STEPS + GAPS]; /* kept */
 
 static void *map_at(uintptr_t address)
 {
@@ -56,6 +56,32 @@ static struct memoir_leaks scan(void)
     return leaks;
 }
 
+/* Puts a mapping behind all that is mapped around a block; NULL: there is no room. */
+static void **map_behind(uintptr_t end)
+{
+    enum { TRIES = 2000 };
+    void *at = NULL;
+    for (unsigned i = 1; i < TRIES && at == NULL; i++)
+        at = map_at((end & ~((uintptr_t)PAGE - 1)) + (uintptr_t)i * PAGE);
+    return at;
+}
+
+/* The heap finds a mapping in its way each time that it grows. Not written to: little is used. */
+static unsigned gaps_make(void)
+{
+    const size_t size = (size_t)40 << 20;
+    unsigned made = 0;
+    for (unsigned i = 0; i < GAPS; i++) {
+        char *block = ballast[STEPS + i] = malloc(size);
+        void **at = block == NULL ? NULL : map_behind((uintptr_t)block + size);
+        if (at == NULL)
+            break; /* few addresses, as under some emulators */
+        fill(at);
+        made++;
+    }
+    return made;
+}
+
 int main(void)
 {
     uintptr_t heap = (uintptr_t)(ballast[0] = malloc(SIZE)) & ~((uintptr_t)PAGE - 1);
@@ -75,6 +101,9 @@ int main(void)
         ballast[i] = malloc((size_t)3 << 20);
     }
     CHECK(mapped > STEPS / 8);
+    CHECK(scan().definite.blocks == 0);
+    CHECK(scan().reachable.blocks >= mapped * BLOCKS);
+    mapped += gaps_make();
     CHECK(scan().definite.blocks == 0);
     CHECK(scan().reachable.blocks >= mapped * BLOCKS);
     memset((void *)last, 0, BLOCKS * sizeof *last); /* what they held is lost, and nothing else */
