@@ -16,16 +16,16 @@
 #undef NODE
 
 struct column {
-    const char *heading;
-    unsigned width;
+    char heading[15]; /* not a pointer, which the loader would write at each start */
+    uint8_t width;
 };
 enum { LABEL = 21 }; /* columns before the first number */
 
-static const char rate_heading[] = "(#/sec)";
+#define RATE "(#/sec)"
 static const struct column mutex_columns[] = {
-    {"n_lock_ops", 16},    {rate_heading, 8},  {"n_waiting", 16},      {rate_heading, 8},
-    {"n_spin_acq", 16},    {rate_heading, 8},  {"n_owner_switch", 16}, {rate_heading, 8},
-    {"total_wait_ns", 16}, {rate_heading, 10}, {"max_wait_ns", 16},    {"max_n_thds", 12},
+    {"n_lock_ops", 16},    {RATE, 8},  {"n_waiting", 16},      {RATE, 8},
+    {"n_spin_acq", 16},    {RATE, 8},  {"n_owner_switch", 16}, {RATE, 8},
+    {"total_wait_ns", 16}, {RATE, 10}, {"max_wait_ns", 16},    {"max_n_thds", 12},
 };
 
 static void label(struct print *out, const char *text, unsigned width);
@@ -91,7 +91,7 @@ static void cells(struct print *out, const struct column *columns, size_t count,
 {
     uint64_t value = 0;
     for (size_t i = 0; i < count; i++) {
-        bool rate = columns[i].heading == rate_heading;
+        bool rate = columns[i].heading[0] == RATE[0];
         value = rate ? per_second(value, uptime_ns) : *values++;
         cell(out, value, columns[i].width);
     }
@@ -145,9 +145,9 @@ static void decay(struct report *report, const char *start, const char *kind, bo
 static void sums(struct report *report, const struct figures *f, uint64_t uptime_ns)
 {
     static const struct column columns[] = {
-        {"allocated", 16},  {"nmalloc", 16},   {rate_heading, 10}, {"ndalloc", 16},
-        {rate_heading, 10}, {"nrequests", 16}, {rate_heading, 10}, {"nfill", 16},
-        {rate_heading, 10}, {"nflush", 16},    {rate_heading, 10},
+        {"allocated", 16}, {"nmalloc", 16},   {RATE, 10}, {"ndalloc", 16},
+        {RATE, 10},        {"nrequests", 16}, {RATE, 10}, {"nfill", 16},
+        {RATE, 10},        {"nflush", 16},    {RATE, 10},
     };
     enum { SUMS = 6 };
     static const char *const names[] = {"small:", "large:", "total:"};
@@ -216,14 +216,13 @@ static void bins(struct report *report, size_t arena, const char *start,
                  const struct figures *figures, bool mutexes, uint64_t uptime_ns)
 {
     static const struct column before[] = {
-        {"allocated", 13}, {"nmalloc", 13},   {rate_heading, 8},     {"ndalloc", 13},
-        {rate_heading, 8}, {"nrequests", 13}, {rate_heading, 10},    {"nshards", 9},
-        {"curregs", 13},   {"curslabs", 13},  {"nonfull_slabs", 15}, {"regs", 5},
-        {"pgs", 4},
+        {"allocated", 13},     {"nmalloc", 13}, {RATE, 8},      {"ndalloc", 13}, {RATE, 8},
+        {"nrequests", 13},     {RATE, 10},      {"nshards", 9}, {"curregs", 13}, {"curslabs", 13},
+        {"nonfull_slabs", 15}, {"regs", 5},     {"pgs", 4},
     };
-    static const struct column behind[] = {{"nfills", 13},    {rate_heading, 8}, {"nflushes", 13},
-                                           {rate_heading, 8}, {"nslabs", 13},    {"nreslabs", 13},
-                                           {rate_heading, 8}};
+    static const struct column behind[] = {{"nfills", 13}, {RATE, 8},      {"nflushes", 13},
+                                           {RATE, 8},      {"nslabs", 13}, {"nreslabs", 13},
+                                           {RATE, 8}};
     uint64_t nonfull[CLASS_COUNT];
     bool skipped = false;
     struct print *out = next(report);
@@ -268,8 +267,8 @@ static void bins(struct report *report, size_t arena, const char *start,
 static void large(struct report *report, const struct figures *figures, uint64_t uptime_ns)
 {
     static const struct column columns[] = {
-        {"allocated", 13}, {"nmalloc", 13},   {rate_heading, 8}, {"ndalloc", 13},
-        {rate_heading, 8}, {"nrequests", 13}, {rate_heading, 8}, {"curlextents", 13}};
+        {"allocated", 13}, {"nmalloc", 13},   {RATE, 8}, {"ndalloc", 13},
+        {RATE, 8},         {"nrequests", 13}, {RATE, 8}, {"curlextents", 13}};
     bool skipped = false;
     struct print *out = next(report);
     first_heading(out, "large:");
