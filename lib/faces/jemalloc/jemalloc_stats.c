@@ -35,8 +35,8 @@ void je_malloc_stats_print(void (*write)(void *, const char *), void *opaque, co
 #undef NODE
 
 static bool arena_is_there(size_t number);
-static void report_json(struct report *report, const struct figures *figures, const char *options);
-static void report_table(struct report *report, const struct figures *figures, const char *options);
+static void report_json(struct report *report, struct figures *figures, const char *options);
+static void report_table(struct report *report, struct figures *figures, const char *options);
 
 void jemalloc_stats(void (*write)(void *opaque, const char *text), void *opaque,
                     const char *options)
@@ -287,25 +287,25 @@ static void totals_table(struct report *report, const struct figures *figures, c
                       stats_ask("stats.arenas.0.", "uptime"));
 }
 
-/* All arenas together, unless there is only one; those that were destroyed; and one by one. */
-static void each_arena(struct report *report, const char *options)
+/* All arenas together, unless there is only one; those that were destroyed; and one by one.
+ * `figures` is written over: with a second of them threads of 24 KiB have too little stack. */
+static void each_arena(struct report *report, struct figures *figures, const char *options)
 {
     unsigned count = arenas_count(), used = 1;
-    struct figures figures;
     for (unsigned i = 1; i < count; i++)
         used += arena_is_there(i);
     for (size_t i = 0; i < count + 2; i++) {
         size_t number = i == 0 ? MALLCTL_ALL : i == 1 ? MALLCTL_DESTROYED : i - 2;
         char without = i == 0 ? 'm' : i == 1 ? 'd' : 'a';
-        if (strchr(options, without) != NULL || !figures_of(number, &figures) ||
+        if (strchr(options, without) != NULL || !figures_of(number, figures) ||
             (i == 0 && used == 1 && !report->json) ||
-            (i == 1 && figures.small_allocs + figures.large_allocs == 0) ||
+            (i == 1 && figures->small_allocs + figures->large_allocs == 0) ||
             (i > 2 && !arena_is_there(number)))
             continue;
         if (report->json)
-            json_arena(report, number, &figures, options);
+            json_arena(report, number, figures, options);
         else
-            table_arena(report, number, &figures, options);
+            table_arena(report, number, figures, options);
     }
 }
 
@@ -315,7 +315,7 @@ static bool arena_is_there(size_t number)
     return arena != NULL && load_acquire(&arena->owner) != NULL;
 }
 
-static void report_json(struct report *report, const struct figures *figures, const char *options)
+static void report_json(struct report *report, struct figures *figures, const char *options)
 {
     print_text(next(report), "{");
     object_open(report, "jemalloc");
@@ -329,13 +329,13 @@ static void report_json(struct report *report, const struct figures *figures, co
     }
     totals_json(report, figures, options);
     object_open(report, "stats.arenas");
-    each_arena(report, options);
+    each_arena(report, figures, options);
     object_close(report);
     object_close(report);
     print_text(next(report), "}\n");
 }
 
-static void report_table(struct report *report, const struct figures *figures, const char *options)
+static void report_table(struct report *report, struct figures *figures, const char *options)
 {
     print_text(next(report), "___ Begin jemalloc statistics ___\n");
     if (strchr(options, 'g') == NULL) {
@@ -346,7 +346,7 @@ static void report_table(struct report *report, const struct figures *figures, c
         settings_table(report);
     }
     totals_table(report, figures, options);
-    each_arena(report, options);
+    each_arena(report, figures, options);
     print_text(next(report), "--- End jemalloc statistics ---\n");
 }
 

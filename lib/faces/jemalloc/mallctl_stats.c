@@ -16,8 +16,15 @@
 /* Of all arenas, of number 0, of those that are gone. */
 static BULK struct figures all, rest, destroyed;
 
+struct making {
+    struct figures now, left, part;
+    struct account account;
+};
+
 static void copy(struct figures *to, const struct figures *from);
-static void count_process(struct figures *now);
+static NOINLINE void refresh_on_stack(void);
+static NOINLINE void refresh(struct making *making);
+static void count_process(struct figures *now, struct account *account);
 static void count_arena(const struct arena *arena, struct figures *now);
 static void subtract(struct figures *from, const struct figures *part);
 static void figures_keep(struct arena *arena, const struct figures *figures);
@@ -26,25 +33,43 @@ static void add(struct figures *to, const struct figures *part);
 static size_t words_used(const struct figures *a, const struct figures *b);
 static const struct figures *of_arena(size_t number);
 
+/* Threads may have 16 KiB of stack, and what figures are made in takes more: it is mapped. */
 void figures_refresh(void)
 {
-    struct figures now, left, part;
-    count_process(&now);
-    left = now;
+    struct making *making = os_map(sizeof *making);
+    if (making == NULL) { /* memory is out */
+        refresh_on_stack();
+    } else {
+        refresh(making);
+        os_unmap(making, sizeof *making);
+    }
+}
+
+static NOINLINE void refresh_on_stack(void)
+{
+    struct making making;
+    refresh(&making);
+}
+
+static NOINLINE void refresh(struct making *making)
+{
+    struct figures *left = &making->left;
+    count_process(&making->now, &making->account);
+    *left = making->now;
     if (load_relaxed(&destroyed.small_allocs) + load_relaxed(&destroyed.large_allocs) > 0)
-        subtract(&left, &destroyed);
+        subtract(left, &destroyed);
     unsigned count = arenas_count();
     for (unsigned i = 1; i < count; i++) {
         struct arena *arena = arena_at(i);
         if (arena == NULL || load_acquire(&arena->owner) == NULL)
             continue;
-        count_arena(arena, &part);
-        subtract(&left, &part);
-        figures_keep(arena, &part);
+        count_arena(arena, &making->part);
+        subtract(left, &making->part);
+        figures_keep(arena, &making->part);
     }
-    take_oversize(&left, &part);
-    copy(&all, &now);
-    copy(&rest, &left);
+    take_oversize(left, &making->part);
+    copy(&all, &making->now);
+    copy(&rest, left);
     __atomic_add_fetch(&arenas_epoch, 1, __ATOMIC_RELAXED);
 }
 
@@ -183,35 +208,34 @@ static void count_large(struct figures *now, const struct large_count *counts)
 
 /* From our account to jemalloc's terms: active is what holds blocks, mapped includes the dirty
  * pages and the tables, retained is the rest of the address space. */
-static void count_process(struct figures *now)
+static void count_process(struct figures *now, struct account *account)
 {
-    struct account account;
     memset(now, 0, sizeof *now);
-    account_take(&account);
+    account_take(account);
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
         add_class(now, class,
-                  &(struct figures_class){.allocs = account.classes[class].allocs,
-                                          .frees = account.classes[class].frees});
+                  &(struct figures_class){.allocs = account->classes[class].allocs,
+                                          .frees = account->classes[class].frees});
     count_turns(now);
-    now->allocated = account.live_bytes;
+    now->allocated = account->live_bytes;
     if (now->small_allocated > now->allocated)
         now->small_allocated = now->allocated;
     now->large_allocated = now->allocated - now->small_allocated;
-    if (account.total.allocs > now->small_allocs)
-        now->large_allocs = account.total.allocs - now->small_allocs;
-    if (account.total.frees > now->small_frees)
-        now->large_frees = account.total.frees - now->small_frees;
-    now->active = round_up(account.live_bytes + account.cached_bytes + account.fragmented_bytes);
-    now->pages_dirty = round_up(account.dirty_bytes) / os_page_size();
-    now->metadata = account.metadata_bytes;
-    now->resident = account.resident_bytes > now->active ? account.resident_bytes : now->active;
-    uint64_t backed = now->active + round_up(account.dirty_bytes);
-    if (account.mapped_bytes > backed)
-        now->retained = account.mapped_bytes - backed;
+    if (account->total.allocs > now->small_allocs)
+        now->large_allocs = account->total.allocs - now->small_allocs;
+    if (account->total.frees > now->small_frees)
+        now->large_frees = account->total.frees - now->small_frees;
+    now->active = round_up(account->live_bytes + account->cached_bytes + account->fragmented_bytes);
+    now->pages_dirty = round_up(account->dirty_bytes) / os_page_size();
+    now->metadata = account->metadata_bytes;
+    now->resident = account->resident_bytes > now->active ? account->resident_bytes : now->active;
+    uint64_t backed = now->active + round_up(account->dirty_bytes);
+    if (account->mapped_bytes > backed)
+        now->retained = account->mapped_bytes - backed;
     now->mapped = backed + round_up(now->metadata);
     now->pages_active = now->active / os_page_size();
-    now->cached = account.cached_bytes;
-    now->threads = account.heaps;
+    now->cached = account->cached_bytes;
+    now->threads = account->heaps;
     count_large(now, large_counts);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         now->purges += load_relaxed(&pages_of[pool].returns);

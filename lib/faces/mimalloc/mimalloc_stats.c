@@ -462,9 +462,11 @@ FUNCTION(void, mi_heap_stats_print_out, (const struct owner *heap, mimalloc_outp
 
 static void print_table(const struct stats *stats, mimalloc_output *out, void *arg)
 {
-    char buffer[TABLE_SIZE];
+    char *buffer = os_map(TABLE_SIZE); /* threads may have 16 KiB of stack */
     struct print text;
-    print_start(&text, buffer, sizeof buffer);
+    if (buffer == NULL)
+        return;
+    print_start(&text, buffer, TABLE_SIZE);
     if (mimalloc_release() >= 3)
         table3(&text, stats);
     else
@@ -475,6 +477,7 @@ static void print_table(const struct stats *stats, mimalloc_output *out, void *a
     if (mimalloc_release() >= 3)
         print_char(&text, '\n');
     mimalloc_print(&text, out, arg);
+    os_unmap(buffer, TABLE_SIZE);
 }
 
 static void json_count(struct print *out, const struct count *count, const char *more)
