@@ -108,8 +108,10 @@ int main(void)
     unit_start();
     char *probe = os_map(HUGE_BYTES);
     os_huge(probe, HUGE_BYTES, true);
-    if (told(probe, HUGE_BYTES, "hg") != HUGE_BYTES)
-        return 77; /* a kernel without huge pages, or one that does not show its flags */
+    if (told(probe, HUGE_BYTES, "hg") != HUGE_BYTES) {
+        puts("skipped: the kernel has no huge pages, or does not show its flags");
+        return 77;
+    }
     on_and_off_are_for_all();
     a_small_heap_has_small_pages();
     dense_memory_is_advised();
