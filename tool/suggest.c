@@ -24,6 +24,10 @@ bool suggest_refuse(const struct request *request, const char *text, struct erro
     else if (name[0])
         return error_hint(error, "did you mean %s?", name);
     bool named = request_word(request) != NULL;
+    unsigned time;
+    if (strcmp(name, request->rest[0]) == 0 && metric_find(request->profile, "cpu", &time) &&
+        time != request->options.type)
+        return error_hint(error, "--metric cpu   shows its time");
     return error_hint(error, "memoir top%s%s --by function   lists all functions", named ? " " : "",
                       named ? suggest_quoted(name, sizeof name, request_word(request)) : "");
 }

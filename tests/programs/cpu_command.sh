@@ -93,6 +93,33 @@ memoir export run.memoir --metric cpu -o flame.svg 2>said && grep -q 'CPU time' 
 memoir run --cpu --rate-hz 0 ./work 2>said && fail "a rate of 0"
 grep -q "can't be '0'" said || fail "$(cat said)"
 
+# What memoir's library does in malloc is malloc's time, unless all frames are asked for. A function without
+# memory has time.
+cat >churn.c <<'C'
+#include <stdlib.h>
+#include <time.h>
+int main(void)
+{
+    static void *volatile blocks[100];
+    for (int round = 0; round < 10000 || clock() < CLOCKS_PER_SEC / 2; round++) {
+        for (int i = 0; i < 100; i++)
+            blocks[i] = malloc(16 + 8 * (size_t)i);
+        for (int i = 0; i < 100; i++)
+            free(blocks[i]);
+    }
+    return 0;
+}
+C
+build churn.c -o churn
+memoir run --cpu --rate-hz 1000 -o churn.memoir ./churn 2>said || fail "churn: $(cat said)"
+! grep -q 'it allocated little' said || fail "gigabytes are little: $(cat said)"
+memoir top churn.memoir --metric cpu --by function >shown
+grep -q ' malloc  *lib/api' shown && grep -q ' free  *lib/api' shown && ! grep -q 'hot_' shown || fail "$(cat shown)"
+memoir top churn.memoir --metric cpu --by function --frames all >shown
+grep -q ' hot_push.*hot.h' shown || fail "no insides: $(cat shown)"
+memoir list run.memoir parse >shown 2>said && fail "memory of a function without: $(cat shown)"
+grep -q -e '--metric cpu   shows its time' said || fail "$(cat said)"
+
 # ---- a process
 LD_PRELOAD=$MEMOIR_LIB ./work forever &
 process=$!

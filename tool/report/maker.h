@@ -24,6 +24,7 @@ enum {
     ITEM_WRAPPER = 32,
     ITEM_NAMELESS = 64, /* unnamed, or its name is only the nearest */
     ITEM_START = 128,   /* of the program */
+    ITEM_INSIDE = 256,  /* memoir's own library */
 };
 
 struct item {
@@ -84,6 +85,7 @@ struct maker {
     struct tag tag_focus, tag_ignore;
     unsigned focus_count, ignore_count;
     bool fold;   /* blame is of use */
+    bool enter;  /* time inside of memoir's library is that of the function that was called there */
     bool labels; /* a stack is one frame, which its labels say */
     struct item *items;
     size_t items_count, items_room;
@@ -122,7 +124,8 @@ struct source *stacks_source(struct maker *maker, uint32_t sample, size_t *row);
 const struct expansion *frames_expand(struct maker *maker, struct source *source,
                                       uint32_t location);
 /* How many frames at the leaf belong to their caller: those of libraries, and without a name. If
- * all do, the first that is not the allocator itself is as good as any. */
+ * all do, the first that is not the allocator itself is as good as any. Of time, only those that
+ * memoir's library calls itself. */
 uint32_t frames_fold(const struct maker *maker, const struct source *source,
                      const struct path *path);
 /* The frame of a sample: its thread or its size. UINT32_MAX when memory is out. */

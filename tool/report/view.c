@@ -311,6 +311,8 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
                        ? strcmp(view->unit, "bytes") == 0
                        : profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
                              (view->waited && profile->traits & TRAIT_CAPTURE));
+    maker->enter = view->timed && !maker->fold && options->frames == VIEW_BLAME &&
+                   options->by != VIEW_ADDRESS && options->by != VIEW_LINE;
     view->folds = maker->fold;
     bool ok = filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
               (!options->base || source_run(maker, options->base, true)) &&

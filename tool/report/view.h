@@ -45,7 +45,9 @@ struct view_options {
     uint64_t age_min_us, age_max_us;    /* at which they ended: counts those objects; both 0: any */
     const char *tag_focus, *tag_ignore; /* labels, as in pprof */
     bool no_inlines;
-    bool fold_time; /* `frames` counts for time, too: without it, time is that of the leaf */
+    /* `frames` counts for time, too. Without it, time is that of the leaf; inside of memoir's
+     * library, that of the function which the program called: malloc. */
+    bool fold_time;
     bool once;      /* a function that calls itself is one frame */
     bool past;      /* rows of what is gone, too, if it was there at a moment of `history` */
     bool rows_only; /* no stacks: view_rows is all to ask for */

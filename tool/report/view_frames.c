@@ -94,6 +94,8 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
     bool known = line && !(location->flags & LOCATION_GUESS); /* a guess is not blamed */
     if (maker->fold)
         item.bits |= blame_bits(source, known ? line->function : 0, location->mapping);
+    if (maker->enter && strncmp(name_base(frame.module), "libmemoir.so", 12) == 0)
+        item.bits |= ITEM_INSIDE;
     if (frame.name[0] == '\0')
         frame_unnamed(maker, location, mapping, &frame);
     else if (location->flags & LOCATION_GUESS && frame.name[0] != '~')
@@ -260,8 +262,11 @@ uint32_t frames_fold(const struct maker *maker, const struct source *source,
     const uint32_t *numbers = path->items + path->start;
     bool blame = maker->options.frames == VIEW_BLAME;
     uint32_t count = path->count, n = 0, more = 1, bit = blame ? ITEM_LIBRARY : ITEM_ALLOCATOR;
+    while (maker->enter && n + 1 < count && items[numbers[n]].bits & ITEM_INSIDE &&
+           items[numbers[n + 1]].bits & ITEM_INSIDE)
+        n++;
     if (!maker->fold)
-        return 0;
+        return n;
     for (; n < count && more > 0; n += more)
         more = items[numbers[n]].bits & bit ? 1
                : blame                      ? nameless_end(maker, source, numbers + n, count - n)

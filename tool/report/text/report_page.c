@@ -534,8 +534,10 @@ static void few_print(const struct view *view, const struct style *style)
     view_free(&peak);
     if (!exact && error > wide)
         fprintf(style->out, "    %s: memoir run --exact records every block\n",
-                none ? "no block was recorded, because it allocated little"
-                     : "few blocks were recorded, so the numbers of sites are imprecise");
+                !none ? "few blocks were recorded, so the numbers of sites are imprecise"
+                : profile_has_recorded(profile, TYPE_ALLOC_SPACE)
+                    ? "no block of the peak was recorded"
+                    : "no block was recorded, because it allocated little");
 }
 
 /* A program that was killed has no end in its capture. */
