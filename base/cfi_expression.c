@@ -10,6 +10,8 @@
 
 #include "base/cfi.h"
 
+/* Expressions that compilers write take a few operations and two or three values; the bounds keep
+ * damaged ones from running on. */
 enum { DEPTH = 16, STEPS_MAX = 256 };
 
 enum {

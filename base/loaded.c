@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 
+/* Far above what programs load: a list that was read while it changed may lead in a circle. */
 enum { OBJECTS_MAX = 4096, PARTS_MAX = 64 };
 enum { STAGE_PROGRAM, STAGE_LIST, STAGE_KERNEL, STAGE_OVER };
 

@@ -12,7 +12,8 @@
 
 enum {
     WAITED = 1u << 31,
-    SPINS = 200,
+    SPINS = 200,            /* long enough for a holder that runs; more would keep one that does not
+                               from running (docs/DECISIONS.md, Threads) */
     SPINS_AWAKE = 16,       /* where the caller can do without: with 200, 10,000 threads took twice
                                the CPU time */
     TURN_STEP_MS = 16,      /* longest sleep between two looks at a turn */

@@ -138,7 +138,7 @@ ssize_t os_read(int fd, void *buffer, size_t size)
 
 bool os_again(ssize_t got, unsigned *tries)
 {
-    enum { TRIES_MAX = 10000 };
+    enum { TRIES_MAX = 10000 }; /* a handler that never lets the call through must not hold us */
     return got == -EINTR && ++*tries < TRIES_MAX;
 }
 
@@ -177,6 +177,7 @@ int os_memory_file(const char *title)
 
 int os_duplicate(int fd)
 {
+    /* High, since programs compare descriptors with small numbers, and count on the lowest. */
     enum { DUPLICATE_CLOEXEC = 1030, FROM = 200 };
     long got = call3(SYS_fcntl, fd, DUPLICATE_CLOEXEC, FROM);
     return failed(got) ? fd : (int)got;

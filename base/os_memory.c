@@ -267,6 +267,7 @@ void os_memory_close(int memory)
         os_close(file);
 }
 
+/* Each is one call of the kernel's; a block in more pieces is copied (docs/DECISIONS.md). */
 enum { PIECES_MAX = 16 };
 
 /* The mappings of a range, by the end of each; 0 if there are too many. */

@@ -306,6 +306,7 @@ void os_thread_relax(int before)
 
 bool os_thread_own_files(void)
 {
+    /* Closed one by one, so not the million that some systems allow. */
     enum { STANDARD_ERROR = 2, FIRST = 3, MOST = 1 << 16 };
     if (arch_syscall(CALL_CLOSE_RANGE, FIRST, ~0u, CLOSE_UNSHARE, 0, 0, 0) != 0) {
         /* a kernel before 5.9 */

@@ -19,25 +19,30 @@ enum {
     CAP_FIRST_BYTES = 8 << 10,
     CAP_FIRST_MAX = 3, /* at most this many blocks: the room of the smallest stock */
     CAP_FIRST_MIN = 1,
-    /* Refills again and again make it grow while it is below both of these: */
+    /* Refills again and again make it grow while it is below both of these. In bytes it is a share
+     * of what the program uses: a program of 2 MiB is not to have 1 MiB in bins. */
     CAP_EAGER = 128,            /* blocks */
     CAP_EAGER_BYTES = 16 << 10, /* bytes, */
     CAP_EAGER_SHARE = 32,       /* plus one in this many of the bytes in use */
-    /* Only ever filled, it grows while it is also below either of these: */
+    /* Only ever filled (blocks of other colours, which no malloc here takes), it grows while it is
+     * also below either of these: what it holds helps only to go home in fewer visits. */
     CAP_FILLED = 32,            /* blocks */
     CAP_FILLED_BYTES = 4 << 10, /* bytes */
-    /* From this `stock.swings` on refills make it grow, and spills even beyond CAP_EAGER. */
+    /* From this `stock.swings` on refills make it grow, and spills even beyond CAP_EAGER: a program
+     * that takes 1,000 blocks and then frees them refills twice and spills once a turn. */
     GROW_SWINGS = 6,
     /* Between two looks at the time, mallocs for each block in the bin; with fewer than this it
      * gives half of them back. One slot that is used again and again would otherwise keep all of
      * the others, and the spans that they are in, for as long as the thread lives. */
     LIGHT_USE = 16,
 
-    STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
-    STOCK_MIN = 64,
-    STOCK_MAX = 32768,
+    STEAL_EVERY = 64,  /* refills and spills between two looks for bins that could make room: at
+                          each one, 10,000 threads spent a seventh of their time looking */
+    STOCK_MIN = 64,    /* bytes: a cache line; most bins of a small program never need more */
+    STOCK_MAX = 32768, /* bytes, for some 4,000 blocks: a spill of half of them is one long visit */
 
-    /* What bins hold is told to the other threads when it has changed by this many bytes, */
+    /* What bins hold is told to the other threads when it has changed by this many bytes: more
+     * would blur the peak, less would have threads write to one line of the cache all the time; */
     NOTE_BYTES = 16 << 10,
     NOTE_SHARE = 32, /* or by one in this many of the bytes that they may hold if that is more, */
     NOTE_MAX = 64 << 10, /* up to this many bytes */

@@ -8,7 +8,8 @@
 #include "lib/alloc/held.h"
 
 enum {
-    /* Mallocs from one bin until the thread comes by, sample or not. */
+    /* Mallocs from one bin until the thread comes by, sample or not. Visits are longer than
+     * mallocs, so they are to be rare; a busy thread still comes by often. */
     PART_MAX = 1024,
     PART_DIRTY = 128,   /* while there are more than DIRTY_MUCH free pages to be returned */
     PART_HURRY = 8,     /* after many became free: the thread may have little to do from now on */

@@ -10,8 +10,8 @@
 #include "lib/window/window.h"
 
 enum {
-    BLOCKS = 1 << 20,
-    BITS = 64, /* of a word */
+    BLOCKS = 1 << 20, /* addresses: 16 MiB, of which half live at most, so that one is found soon */
+    BITS = 64,        /* of a word */
     WORDS = BLOCKS / BITS,
 };
 

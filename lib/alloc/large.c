@@ -54,6 +54,7 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
  * the run behind the block is not touched. */
 static size_t run_units(size_t units)
 {
+    /* Units: 64 KiB to 1 MiB, the runs that stay alone. */
     enum { ROUNDED_MIN = 16, ROUNDED_MAX = 256 };
     if (units < ROUNDED_MIN || units > ROUNDED_MAX || harden_on)
         return units;
@@ -75,6 +76,7 @@ static bool was_resident(volatile char *page)
  * others, which costs no fault (and drops what was swapped out). True if all were in. */
 static bool clear_pages(char *at, size_t bytes)
 {
+    /* One look each, by a write: 64 pages are there or not as a whole. */
     enum { PIECE = 256 << 10 };
     char *missing = NULL; /* where pieces that are not in memory begin, up to `at` */
     bool all = true;

@@ -15,10 +15,10 @@
 
 enum {
     STEP_SHIFT = 6,
-    STEP = 1 << STEP_SHIFT,
-    SHARED_MAX = 64 << 10, /* larger blocks have a region of their own */
-    REGION_MAX = 4 << 20,
-    REGION_MIN = 64 << 10, /* shared ones; a smaller hole serves one block */
+    STEP = 1 << STEP_SHIFT, /* bytes that a bit stands for */
+    SHARED_MAX = 64 << 10,  /* larger blocks have a region of their own */
+    REGION_MAX = 4 << 20,   /* tried first, then a quarter of it and so on: holes are short here */
+    REGION_MIN = 64 << 10,  /* shared ones; a smaller hole serves one block */
     REGIONS_FIRST = 64,
     STATIC_STEPS = REGION_MIN / STEP, /* bits for one shared region without a mapping */
 };

@@ -12,6 +12,7 @@
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/held.h"
 
+/* Blocks of a span: the fourth word of `span.bits` names the owner. */
 enum { OWNED_MAX = 192, WORDS = OWNED_MAX / 64 };
 
 static struct owner *all, *unused; /* under heap_lock */

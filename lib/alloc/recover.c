@@ -92,8 +92,8 @@ static bool locks_break(uint32_t parent_id)
 
 bool alloc_repair_begin(void)
 {
-    enum { LOOK_MS = 10 };
-    for (;;) { /* ends: the thread that repairs waits for no other */
+    enum { LOOK_MS = 10 }; /* between two looks at whether the repair is over */
+    for (;;) {             /* ends: the thread that repairs waits for no other */
         uint32_t state = ALLOC_FORKED;
         if (__atomic_compare_exchange_n(alloc_state, &state, ALLOC_REPAIRING, false,
                                         __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {

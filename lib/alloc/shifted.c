@@ -11,7 +11,7 @@
 
 #include "lib/window/window.h"
 
-enum { ENTRIES_MIN = 64, GONE = 1 };
+enum { ENTRIES_MIN = 64 /* 1 KiB; doubled while more than a quarter live */, GONE = 1 };
 
 struct entry {
     uintptr_t pointer; /* 0: never used; GONE: removed */

@@ -6,7 +6,8 @@
 #include "lib/alloc/central.h"
 
 enum {
-    THREADS_MAX = 16,    /* spares are kept while no more threads than these are alive, */
+    THREADS_MAX = 16, /* spares are kept while no more threads than these are alive: two blocks of
+                         each class lie idle in each heap, */
     CACHE_MIN = 1 << 20, /* and the option `cache` is at least this many bytes */
 };
 

@@ -242,6 +242,7 @@ static bool kept_yield(size_t size, const struct caller *caller)
  * does. Any machine has a few megabytes. */
 INLINE bool is_granted(size_t size, size_t align)
 {
+    /* The kernel is not asked: a system call, also where none is allowed. */
     enum { ALWAYS = 32 << 20 };
     size_t more;
     if (likely((size | align) < ALWAYS))

@@ -301,7 +301,7 @@ static uint64_t left_out; /* walks that left out an object */
 
 static void walk_begin(void)
 {
-    enum { PATIENCE_MS = 1000 };
+    enum { PATIENCE_MS = 1000 }; /* far more than a walk over all objects takes */
     turn_wait(&walking, PATIENCE_MS);
 }
 

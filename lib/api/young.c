@@ -8,8 +8,11 @@
 enum {
     CALLS_MIN = 8,   /* calls before a thread takes a heap that another one left, */
     CALLS = 96,      /* and before it makes one, */
-    CALLS_MAX = 256, /* or this many if there are many heaps */
-    TICK_EVERY = 8,
+    CALLS_MAX = 256, /* or this many if there are many heaps: of thousands of threads most make a
+                        handful of calls (docs/DECISIONS.md, Threads) */
+    TICK_EVERY = 8, /* calls between two looks at the time, beside which a lock a call costs more */
+    /* Calls with more signals blocked than before, after which this is no handler but a thread that
+     * has blocked them for good. */
     ON_TOP_MAX = 30000,
 };
 

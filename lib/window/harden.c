@@ -10,7 +10,7 @@
 #include "lib/window/seal.h"
 
 enum {
-    POPULATED_MAX = 64 << 10,
+    POPULATED_MAX = 64 << 10, /* bytes; the program may never touch all of a longer run */
     MARKED_MAX = 1 << 28, /* bytes; markers of more would take too much memory of the kernel's */
 };
 

@@ -11,7 +11,7 @@
 #include "lib/window/harden.h"
 
 enum {
-    HUGE_BYTES = 2 << 20,
+    HUGE_BYTES = 2 << 20, /* on x86-64, and on aarch64 with pages of 4 KiB */
     AUTO_FROM = 64 << 20, /* bytes of the window; below, all is on small pages */
     PROBE_SHARE = 8,      /* one in this many bytes of a piece, from its start */
     SAMPLES = 64,         /* pages of a probe that are looked at, */

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "lib/window/arena.h"
 
+/* Lists of freed pieces from 64 bytes, the smallest stock, to 2 GiB. */
 enum { SMALLEST_SHIFT = 6, LINE = 1 << SMALLEST_SHIFT, SHIFTS = 26 };
 
 /* Freed pieces by size: the number of the first one, which holds the number of the next in its

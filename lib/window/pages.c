@@ -18,7 +18,8 @@
 enum {
     EXACT = 64,    /* runs up to this many units have a list for each length, */
     LOOK_MAX = 16, /* longer ones four lists a doubling; at most this many runs are looked at */
-    DIRTY_MAX = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
+    /* Dirty units are kept for the next blocks, since a page returned costs a fault to get back: */
+    DIRTY_MAX = 128 << 20 >> UNIT_SHIFT, /* this many, and */
     DIRTY_SHARE = 1,                     /* one more for this many units in use */
     ALONE_UNITS = 256,                   /* runs up to this many units may stay alone, */
     ALONE_MAX = 256,                     /* and at most this many runs do */

@@ -55,7 +55,7 @@ enum {
     MARK_ODD = MARK_TINY + TINY_CLASSES * (COLOURS - 1), /* the other small ones, of odd colours */
     MARK_COUNT = MARK_ODD + CLASS_SMALL_LAST - TINY_CLASSES,
 
-    SPAN_BLOCKS_MAX = 256,
+    SPAN_BLOCKS_MAX = 256, /* a bit each: with them a span is one cache line */
 };
 
 /* A class, for span.h (`inverse`), central.c (all of it) and `class_size`; filled once by
