@@ -17,7 +17,7 @@
 #include "lib/heap/observer.h"
 
 enum {
-    STACK_SIZE = 256 << 10,
+    STACK_SIZE = 256 << 10, /* of the thread that scans; tables are mapped apart */
     WAIT_MS = 400000, /* for the scan, which has a time limit of its own; watching comes first */
 };
 

@@ -30,6 +30,7 @@ enum {
     COPY_PAUSE = 50,  /* times as long as `about_copy` took */
 };
 
+/* The longest pause, however long a copy takes: what a killed program's file lacks at most. */
 static const uint64_t COPY_MAX_NS = 10000000000;
 
 uint32_t cpu_running;

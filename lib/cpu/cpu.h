@@ -19,6 +19,7 @@
 #include "lib/cpu/samples.h"
 #include "lib/cpu/waits.h"
 
+/* A second. At the highest rate a profile is to cost less than 8 % (docs/MEASUREMENTS.md). */
 enum { CPU_RATE_MIN = 1, CPU_RATE_MAX = 10000 };
 enum cpu_user { CPU_OPTIONS = 1, CPU_GPERFTOOLS = 2 };
 

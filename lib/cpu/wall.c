@@ -21,6 +21,8 @@
 #include "lib/cpu/samples.h"
 
 enum {
+    /* A timer that is that late found its thread waiting for a CPU. The turns of other
+     * threads take milliseconds, interrupts much less than this. */
     LATE_NS = 200000,
     SLOW_MAX = 4, /* periods between two looks at a thread that waits, */
     FEW = 128,    /* while there are no more threads than this; with more, as many times more */

@@ -112,6 +112,8 @@ static void put_looks(struct capture *capture, const struct scan_result *result)
 /* Whether live blocks of the site came at all times: others are no news. */
 static bool grows(const struct scan_age *age)
 {
+    /* With fewer blocks chance fills or empties a quarter; a cache that was filled at the start has
+     * nearly all in the oldest one, a steady leak a quarter in each: 1/16 is in between. */
     enum { BLOCKS = 8, SHARE = 16 };
     bool evenly = age->site != 0 && age->blocks >= BLOCKS;
     for (unsigned i = 0; i < SCAN_QUARTERS; i++)

@@ -14,6 +14,8 @@
 #include "base/os.h"
 #include "base/print.h"
 
+/* Each is a descriptor that the program has less; workers of daemons that change their root are
+ * few, and a child that finds none left says so. */
 enum { MODE = 0600, AHEAD_MAX = 8 };
 
 static struct ahead {

@@ -28,8 +28,10 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { MODE = 0600, NAMES_MAX = 100, BUFFER_SIZE = 4 << 10, LOOK_MS = 50 };
-enum { CHILD_MS = 20 }; /* until then most children start another program */
+enum { MODE = 0600, BUFFER_SIZE = 4 << 10 };
+enum { NAMES_MAX = 100 }; /* tried: files of processes that had this number before */
+enum { LOOK_MS = 50 };    /* between two readings of what is loaded, while new code appears */
+enum { CHILD_MS = 20 };   /* until then most children start another program */
 
 static BULK struct capture records;
 static struct sink sink;

@@ -5,6 +5,8 @@
 
 #include "base/os.h"
 
+/* The option debug.queue bounds their bytes, and half of this their number: the other half is room
+ * for what threads push before one of them takes the oldest out. */
 enum { ENTRIES = 1 << 16 };
 
 struct lock debug_queue_lock = {.rank = LOCK_GUARD};

@@ -11,6 +11,8 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
+/* Addresses only, each block a page or more and its guard page: 100 million blocks, and the
+ * 64 MiB of samples 16 times over. */
 static const size_t REGION_ALL = (size_t)1 << 40, REGION_SAMPLED = (size_t)1 << 30;
 enum { SAMPLED_BYTES = 64 << 20 }; /* pages of live blocks, and addresses of freed ones */
 
@@ -60,6 +62,7 @@ void guard_init(bool scanned)
  * samples: more of them are kept, unless the option says how many. */
 static void stacks_allow(void)
 {
+    /* g++ and python's tests reach the 64 MiB of a profile. */
     enum { USUAL = 64 << 20, MANY = 512 << 20, SHARE = 16 };
     size_t share = os_memory_size() / SHARE;
     if (config.heap_memory == USUAL && share > USUAL)

@@ -25,9 +25,10 @@
 #include "lib/watch/watch.h"
 
 enum {
-    STACKS = 3,
-    FRAMES = 128,
-    FRAMES_SHOWN = 24,
+    STACKS = 3, /* of the error, the block's start and its end */
+    /* A report is static memory, made while the heap is broken: as much as a long report takes. */
+    FRAMES = 128,      /* of a stack, in the file */
+    FRAMES_SHOWN = 24, /* on standard error, where a report is to fit on a screen */
     MODULES = 256,
     NAMES = 16 << 10,
     TEXT = 32 << 10,

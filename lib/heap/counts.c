@@ -193,6 +193,7 @@ static uint32_t bins_visit(struct heap *heap, struct counted *counted)
  * the rest by use, so that they run out at about the same time. */
 static void parts_share(const struct heap *heap, struct counted *counted)
 {
+    /* Use is a mean that halves at each visit, so that a new phase counts after two or three. */
     enum { EVEN = 4, MEAN_SHIFT = 1, USED_MAX = 1 << 16 };
     uint32_t bins = 0;
     uint64_t sum = 0;
@@ -226,6 +227,8 @@ static void parts_share(const struct heap *heap, struct counted *counted)
  * they rest on what is no longer true. */
 void counts_visit_slow(struct heap *heap)
 {
+    /* Visits until the next sharing, which looks at all bins; fewer if the clocks ran out after less
+     * than a quarter of their mallocs. */
     enum { VISITS = 16, SOON = 4 };
     struct counted *counted = counted_of(heap);
     if (counted == NULL)

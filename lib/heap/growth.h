@@ -16,6 +16,8 @@
 
 struct caller;
 
+/* The window grows by a share of itself: the last 256 times cover all of a heap up to 16 GiB in
+ * pieces of 64 MiB. */
 enum { GROWTH_MAX = 256, GROWTH_DEPTH = 30 };
 
 struct growth {

@@ -16,6 +16,7 @@ struct series_point {
     uint64_t live_bytes, allocated_bytes, allocated_objects;
     uint64_t resident_bytes; /* of the process; 0: was not asked for */
 };
+/* More than a plot has columns; when they are used up, every second one goes. */
 enum { SERIES_MAX = 1024 };
 /* Whether points have resident_bytes: each then opens a file. */
 void series_resident(bool wanted);

@@ -211,7 +211,7 @@ static struct site *copy_of(const struct site *site, uint32_t id, bool counted)
  * may be its last event before it is killed. */
 static NOINLINE void child_missed(const struct site *site, size_t usable)
 {
-    enum { MUCH = 1 << 20 };
+    enum { MUCH = 1 << 20 }; /* bytes: two samples at the usual rate */
     int64_t rate = sampler_rate_of(site_rate(site));
     uint64_t bytes = rate > 0 && usable < (uint64_t)rate ? (uint64_t)rate : usable;
     if (__atomic_add_fetch(&mirror_missed, bytes, __ATOMIC_RELAXED) < MUCH)

@@ -424,7 +424,7 @@ static uint64_t rest_ms; /* no point is added before this time */
 /* Resident memory by the kernel's counts. Asking takes some 10 us, so not at each point. */
 static void memory_copy(struct recorder_head *head, uint64_t now_ms)
 {
-    enum { MEMORY_MS = 20 };
+    enum { MEMORY_MS = 20 }; /* at most 50 times a second: 0.05 % of one processor */
     static uint64_t copied_ms;
     if (now_ms - copied_ms < MEMORY_MS || confined(CONFINE_OPEN))
         return;

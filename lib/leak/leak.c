@@ -15,12 +15,12 @@
 #include "lib/leak/stop.h"
 
 enum {
-    STACK_SIZE = 256 << 10,
-    CONSTANTS_MAX = 4096, /* parts of memory that may hold vtables: two a loaded object */
-    LOOK_MS = 20,         /* between two looks at whether a copy has died */
-    READERS_MS = 1000,    /* wait for readers of the last scan: they take milliseconds */
-    PATIENCE_MS = 300000, /* wait for a copy: at 100 MiB a second, 30 GiB */
-    STAND_MS = 30000,     /* threads stand still, without a copy: at 1 GiB a second, 30 GiB */
+    STACK_SIZE = 256 << 10, /* of the copy, which scans; its tables are mapped apart */
+    CONSTANTS_MAX = 4096,   /* parts of memory that may hold vtables: two a loaded object */
+    LOOK_MS = 20,           /* between two looks at whether a copy has died */
+    READERS_MS = 1000,      /* wait for readers of the last scan: they take milliseconds */
+    PATIENCE_MS = 300000,   /* wait for a copy: at 100 MiB a second, 30 GiB */
+    STAND_MS = 30000,       /* threads stand still, without a copy: at 1 GiB a second, 30 GiB */
 };
 
 /* What the copy shares with the process. */

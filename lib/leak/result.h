@@ -57,6 +57,7 @@ struct scan_age {
     uint64_t quarters[SCAN_QUARTERS]; /* of them that old, the youngest quarter of the time first */
     uint64_t untouched; /* in the older half of the time, on pages that were not written to */
 };
+/* Sites of recorded blocks that are reachable: beyond 4,096 of them further ones are left out. */
 enum { SCAN_AGES_SHIFT = 12, SCAN_AGES = 1 << SCAN_AGES_SHIFT, SCAN_SIZES = 128 };
 struct scan_ages {
     bool known;

@@ -189,6 +189,7 @@ static bool has_stack(const struct reader *reader, const struct map *map)
  * such words those with the latest start count. */
 static uintptr_t stack_start(struct reader *reader, uintptr_t sp, const struct map *map)
 {
+    /* Bytes on either side: glibc's `struct pthread` has 0x900, musl's fewer. */
     enum { AROUND = 0x900 };
     uintptr_t tp = 0;
     if (strcmp(map->path, "[stack]") == 0)
@@ -263,6 +264,7 @@ static bool next_part(const struct roots *roots, uintptr_t *at, uintptr_t *end)
 /* What counts of memory that may be the stack of a thread that has ended. */
 static struct scan_range ended_part(struct reader *reader, struct scan_range part)
 {
+    /* Bytes: libc's descriptor of the thread and its thread-local variables. */
     enum { TAIL = 8192 };
     size_t bytes = part.end - part.start < TAIL ? part.end - part.start : TAIL;
     if (reader->roots->threads_complete &&

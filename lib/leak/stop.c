@@ -32,7 +32,8 @@ enum {
      * longer than DEAF_MS, those that block the signal or that the kernel does not let go. */
     ANSWER_MS = 1000,
     DEAF_MS = 5,
-    NEXT = 2,          /* threads that each stopped thread signals, and later wakes */
+    NEXT = 2,          /* threads that each stopped thread signals, and later wakes: a tree, so that
+                          all processors signal and wake */
     KEEP = 64,         /* threads that ours signals between two calls of keep_standing */
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
     LOOKS_MAX = 256,   /* threads that are looked at each millisecond: will they answer? */

@@ -9,7 +9,8 @@
 #include "lib/alloc/alloc.h"
 #include "lib/leak/touched.h"
 
-enum { BITS_IN_WORD = 64, SLICE_MS = 100 };
+enum { BITS_IN_WORD = 64 };
+enum { SLICE_MS = 100 }; /* of a wait that a signal may cut short: then the time is looked at */
 
 /* Of userfaultfd, as the kernel has them. Its headers are often older than it is. */
 enum { API = 0xaa, FEATURES = 1 << 0 | 1 << 13 | 1 << 15 /* WP, WP_UNPOPULATED, WP_ASYNC */ };

@@ -26,15 +26,15 @@
 #include "lib/watch/watch.h"
 
 enum {
-    STACK_SIZE = 512 << 10,
-    BACKLOG = 8,
-    IDLE_MS = 1000,    /* without a client; then the helper ends */
-    GLANCE_MS = 250,   /* how often it checks whether it may stay */
-    CLIENT_MS = 2000,  /* for a client to send its request, */
-    STRANGER_MS = 100, /* for a client that will be refused, */
-    PASS_MS = 1000,    /* for a descriptor to get from the listener to the worker */
-    TAKE_MS = 5000,    /* and to take the whole answer */
-    CROWD = 256,       /* threads of the program, beside which one that hurries takes little */
+    STACK_SIZE = 512 << 10, /* a worker makes dumps and texts of statistics on it */
+    BACKLOG = 8,            /* clients that wait to be accepted */
+    IDLE_MS = 1000,         /* without a client; then the helper ends */
+    GLANCE_MS = 250,        /* how often it checks whether it may stay */
+    CLIENT_MS = 2000,       /* for a client to send its request, */
+    STRANGER_MS = 100,      /* for a client that will be refused, */
+    PASS_MS = 1000,         /* for a descriptor to get from the listener to the worker */
+    TAKE_MS = 5000,         /* and to take the whole answer */
+    CROWD = 256,            /* threads of the program, beside which one that hurries takes little */
 };
 
 /* The process that has a helper: a forked child finds its parent's id here, and has no helper. */
@@ -129,7 +129,7 @@ void attach_forked(void)
 
 void attach_withdraw(void)
 {
-    enum { LEAVES_MS = 5000, STEP_MS = 10 };
+    enum { LEAVES_MS = 5000 /* as long as an answer may take */, STEP_MS = 10 };
     static uint32_t never;
     uint64_t from_ms = os_now_ms();
     store_relaxed(&attach_bell, 0);

@@ -20,9 +20,9 @@
 #include "lib/watch/watch.h"
 
 enum {
-    STACK_SIZE = 256 << 10,
-    WAIT_MS = 2000,    /* how long the snapshot may take */
-    HANDLER_MS = 3000, /* how long the handler waits, if all else fails */
+    STACK_SIZE = 256 << 10, /* a snapshot's */
+    WAIT_MS = 2000,         /* how long the snapshot may take */
+    HANDLER_MS = 3000,      /* how long the handler waits, if all else fails */
     /* One cause may send a signal several times: to the process, its group and its session. A
      * signal that comes later than this is from a user who does not want to wait. */
     ECHO_MS = 250,

@@ -12,9 +12,9 @@
 #include "base/words.h"
 
 enum {
-    KEPT_SIZE = 8192,
-    CHUNK_SIZE = 2048,
-    HIDDEN_MAX = 8,
+    KEPT_SIZE = 8192,  /* for the values of all variables that are read before libc has them */
+    CHUNK_SIZE = 2048, /* read at a time, on the stack */
+    HIDDEN_MAX = 8,    /* variables: as many as lib/faces/faces.c hides */
     HIDDEN_BIT = 0x40, /* changes the first letter of a name, so that no search finds it */
 };
 

@@ -17,6 +17,7 @@
 #include "lib/guard/guard.h"
 #include "lib/window/window.h"
 
+/* 256 threads with such a stack find a place; one that finds none is not kept. */
 enum { BITS = 8, PROBES = 4 };
 
 unsigned signal_stacks;

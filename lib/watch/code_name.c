@@ -11,6 +11,8 @@
 #include "base/lock.h"
 #include "base/os.h"
 
+/* Symbols are read 3 KiB at a time, on the stack; a file with more sections or segments is damaged,
+ * or not one that a loader takes. */
 enum { SYMBOLS_AT_ONCE = 128, SECTIONS_MAX = 4096, SEGMENTS_MAX = 64 };
 
 /* The C++ library's, where the program has one. */
@@ -47,7 +49,7 @@ void code_name_find(uintptr_t pc, struct code_name *name)
  * memory is never used again, so there is an end to it. */
 void code_name_demangle(struct code_name *name)
 {
-    enum { NAMES_MAX = 4096 };
+    enum { NAMES_MAX = 4096 }; /* a mean of 16 KiB each of the 64 MiB that emergency.c has */
     static uint32_t count;
     int status = -1;
     if (__cxa_demangle == NULL || strncmp(name->function, "_Z", 2) != 0 ||

@@ -245,7 +245,7 @@ static const uintptr_t CHECK = (uintptr_t)0x77616974696e6731;
  * frame of a wrapper that waits is a little above the call. */
 static FOREIGN void wait_cut(char *frame, ucontext_t *context)
 {
-    enum { NEAR = 2048 };
+    enum { NEAR = 2048 }; /* bytes: the frames of the wrapper and of libc's function below it */
     uintptr_t sp = *(uintptr_t *)(frame + ARCH_SIGNAL_SP);
     uint32_t distance = waiting - (uint32_t)sp;
     struct interrupt_wait *wait = (struct interrupt_wait *)(sp + distance);

@@ -210,6 +210,7 @@ void mirror_forget(void)
 
 /* ---- code ---- */
 
+/* Ranges of loaded code, two tables of 8 KiB; beyond that all addresses count as known. */
 enum { CODE_MAX = 512 };
 
 struct code {

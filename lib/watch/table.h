@@ -30,6 +30,8 @@ struct table_entry {
     uint32_t link; /* free for the owner */
 };
 
+/* The last of 12 indexes, each 4 times as long as the one before, has 2^30 slots; no table comes
+ * there: heap.memory bounds it, and slabs. */
 enum { TABLE_INDEXES = 12, TABLE_SLABS = 1 << 16 };
 
 struct table {

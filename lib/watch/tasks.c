@@ -19,6 +19,7 @@
 #include "base/words.h"
 #include "lib/alloc/alloc.h"
 
+/* 64 rows at a time; 131,072 threads at once, as in lib/leak/stop.c. */
 enum { SLAB_SHIFT = 6, SLAB = 1 << SLAB_SHIFT, SLABS = 1 << 11 };
 
 static struct lock lock = {.rank = LOCK_THREADS};

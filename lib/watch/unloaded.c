@@ -164,6 +164,7 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *context)
  * alternates with others has a row for each time, as long as there are few. */
 static void gone_add(const struct unloaded *object, uint32_t nodes)
 {
+    /* Three quarters are kept for objects of other places. */
     enum { REPEATED_MAX = UNLOADED_MAX / 4 };
     unsigned count = gone_count, at = count, most = UNLOADED_MAX;
     while (at > 0 && (gone[at - 1].end <= object->start || object->end <= gone[at - 1].start))

@@ -22,7 +22,7 @@
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 
-enum { FREQUENCY = 100, FREQUENCY_MAX = 4000, SIGNALS = 64 };
+enum { FREQUENCY = 100, FREQUENCY_MAX = 4000 /* as in gperftools */, SIGNALS = 64 };
 
 static const struct dump_style style = {
     .source = SOURCE_CPU, .format = FORMAT_GPERFTOOLS, .options.since_mark = true};

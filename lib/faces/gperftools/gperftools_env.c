@@ -52,7 +52,7 @@ void gperftools_settings_read(void)
 
 uint64_t gperftools_cache_bytes(uint64_t wanted)
 {
-    enum { LEAST = 512 << 10, MOST = 1 << 30 };
+    enum { LEAST = 512 << 10, MOST = 1 << 30 }; /* the limits of gperftools */
     return wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
 }
 
@@ -106,7 +106,7 @@ static uint64_t thousandths(const char *text)
 
 uint64_t gperftools_delay_ms(uint64_t rate)
 {
-    enum { OURS_MS = 5000, RATE_MAX = 10000 };
+    enum { OURS_MS = 5000 /* at their rate of 1 */, RATE_MAX = 10000 }; /* thousandths */
     rate = rate > RATE_MAX ? RATE_MAX : rate;
     return rate == 0 ? config_never : (uint64_t)OURS_MS * 1000 / rate;
 }

@@ -22,7 +22,7 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { OFFSET_MAX = 1024, LEAKS_MAX = 20 };
+enum { OFFSET_MAX = 1024, LEAKS_MAX = 20 }; /* gperftools' defaults */
 
 struct heap_checker_settings heap_checker_settings;
 

@@ -10,8 +10,8 @@
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/watch/watch.h"
 
-enum { FRAMES = 32, LINE_SIZE = 1024 };
-#define THRESHOLD_MAX ((size_t)8 << 30)
+enum { FRAMES = 32, LINE_SIZE = 1024 }; /* a line of 32 addresses */
+#define THRESHOLD_MAX ((size_t)8 << 30) /* up to here the threshold doubles, as in gperftools */
 
 static void told(const void *block, size_t size, const struct caller *caller);
 

@@ -169,6 +169,7 @@ extern HIDDEN const char __ehdr_start[], _end[];
  * own can be told from ours. */
 static uint32_t frames_of_ours(const struct walk *walk)
 {
+    /* Hook and allocator together are a few frames; others are the program's. */
     enum { DEEPEST = 16 };
     uint32_t ours = 0, most = walk->count < DEEPEST ? walk->count : DEEPEST;
     for (uint32_t i = 0; i < most; i++) {

@@ -15,6 +15,8 @@
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 
+/* Bytes asked for at once, so that the program's function is not called for each span; and how long
+ * a thread sleeps while another one is in that function, whose time is the program's. */
 enum { ASK_MIN = 1 << 20, ASKING_MS = 1 };
 
 /* Behind its address the table of virtual functions has those of the class. */

@@ -31,7 +31,10 @@ typedef void message_function(void *opaque, const char *text);
 extern message_function *malloc_message, *je_malloc_message;
 EXPORT message_function *malloc_message, *je_malloc_message;
 
-enum { RATE_LG_MAX = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
+enum { RATE_LG_MAX = 40, SAY_SIZE = 1024 };
+/* Bytes by which the peak must have grown for the next dump. jemalloc dumps when its mapped memory
+ * reaches a new peak, which grows in steps of its extents. */
+enum { GDUMP_STEP = 1 << 20 };
 
 struct jemalloc_state jemalloc_state;
 

@@ -14,6 +14,7 @@
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 
+/* Of one call, as each asks the program's hook; what is left is joined at the next one. */
 enum { JOINS_MAX = 64 };
 
 static void *default_alloc(struct extent_hooks *hooks, void *at, size_t size, size_t align,

@@ -141,7 +141,7 @@ static bool name_matches(const struct node *node, const char *name, size_t numbe
  * its place with another one is looked for in all rows. */
 static uint16_t *row_place(const char *name)
 {
-    enum { PLACES = 64 };
+    enum { PLACES = 64 };                /* of two bytes; programs ask for a dozen names */
     static BULK uint16_t places[PLACES]; /* row + 1 */
     uint32_t hash = 0;
     for (; *name != '\0'; name++)

@@ -22,7 +22,8 @@
 enum { NONE = -1 };
 enum kind { NUMBER, SIZE };
 enum effect { WORKS, KNOWN, REFUSED };
-enum { KIB = 1024, LINE_SIZE = 4096, MS_A_PAGE = 500, NAME_SIZE = 64 };
+enum { KIB = 1024, LINE_SIZE = 4096, NAME_SIZE = 64 };
+enum { MS_A_PAGE = 500 }; /* for the kernel to find a huge page of 1 GiB, as in mimalloc */
 
 static const struct {
     int8_t number2, number3;

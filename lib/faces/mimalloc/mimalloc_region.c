@@ -9,7 +9,8 @@
 #include "lib/api/api.h"
 #include "lib/faces/jemalloc/jemalloc_arena.h"
 
-enum { REGIONS_MAX = 128, REGION_MIN = 64 << 10, HUGE_SHIFT = 30 };
+enum { REGIONS_MAX = 128 }; /* mimalloc has a limit of about this many arenas */
+enum { REGION_MIN = 64 << 10, HUGE_SHIFT = 30 };
 /* In the tag of an owner that is an arena's: mi_heap_destroy only deletes it. */
 #define TAG_KEPT (UINT64_C(1) << 61)
 
