@@ -21,7 +21,7 @@
 #include "tool/terminal/terminal.h"
 #include "tool/verb_ctl.h"
 
-enum { USUAL_MS = 10000, STEP_MS = 100 };
+enum { USUAL_MS = 10000 /* 1,000 samples at 100 Hz */, STEP_MS = 100 };
 
 struct sampling {
     const struct arguments *arguments;

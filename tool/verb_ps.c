@@ -21,7 +21,8 @@
 #include "tool/record/record.h"
 #include "tool/terminal/terminal.h"
 
-enum { SIZE_TEXT = 24, REASON_SIZE = 64, BELL_MS = 500 };
+enum { SIZE_TEXT = 24, REASON_SIZE = 64 };
+enum { BELL_MS = 500 }; /* for a process that does not hear the signal: the list is not to wait */
 
 struct row {
     struct process process;

@@ -219,6 +219,7 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
 static bool leaks_watch(const struct arguments *arguments, bool scans, uint64_t *ms,
                         struct error *error)
 {
+    /* Shorter, and a busy page looks idle; longer, and the process should be asked twice. */
     enum { WATCH_MIN_MS = 500, WATCH_MAX_MS = 300000 };
     const char *watch = arguments_value(arguments, FLAG_WATCH);
     bool process = false;

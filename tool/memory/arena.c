@@ -11,7 +11,7 @@
 
 #include "tool/memory/shortage.h"
 
-enum { BLOCK_SIZE = 65536 };
+enum { BLOCK_SIZE = 65536 }; /* bytes; what is longer has a block of its own */
 
 struct arena_block {
     struct arena_block *next;

@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "tool/memory/shortage.h"
 
-enum { SIZE_FIRST = 64 };
+enum { SIZE_FIRST = 64 }; /* places; doubled as needed */
 
 /* A search by bytes, as a kind. */
 struct by_bytes {

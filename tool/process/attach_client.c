@@ -33,7 +33,7 @@ enum {
     ESTOPPED = -1,         /* beside the values of errno: it was stopped while it had our request */
     ANSWER_MS = 30 * 1000, /* a dump of a large heap takes its time */
     WATCH_MAX_MS = 5 * 60 * 1000,
-    TRY_MS = 10,
+    TRY_MS = 10,         /* between two tries to connect */
     CALL_EVERY = 30,     /* tries between two calls */
     CALL_MS = 3000,      /* for the signal to be heard, */
     BELL_MS = 10 * 1000, /* and for the bell: it is when the program next allocates */
@@ -364,6 +364,7 @@ static bool folder_is_right(const char *path, unsigned user)
  * `asleep` counts how often it did. */
 static bool still_there(struct process *process, unsigned *asleep, struct error *error)
 {
+    /* Calls, 0.3 s apart: a read of a slow disk is over by then, a dead NFS server is not. */
     enum { ASLEEP_MAX = 4 };
     pid_t pid = process->pid;
     if (!process_read(process, pid))
@@ -457,6 +458,7 @@ static bool answer_take(pid_t pid, int channel, unsigned ms_max, int32_t *status
 /* One packet, within the time that an answer may take; a stopped process takes none. */
 static ssize_t packet_take(pid_t pid, int channel, unsigned ms_max, void *buffer, size_t size)
 {
+    /* Between two looks at whether it was stopped, while nothing is to be read. */
     enum { LOOK_MS = 500 };
     struct pollfd one = {channel, POLLIN, 0};
     char state = 0;
@@ -507,6 +509,7 @@ void attach_sweep(void)
  */
 static bool is_left_over(pid_t pid, const char *path)
 {
+    /* Seconds: file systems keep whole ones, and two clocks may disagree by one. */
     enum { YOUNG_S = 2 };
     struct stat found;
     if (kill(pid, 0) != 0 && errno == ESRCH)

@@ -19,11 +19,12 @@
 enum {
     URL_MAX = 2048,
     CONNECT_SECONDS = 10,
-    IDLE_SECONDS = 60,
+    IDLE_SECONDS = 60, /* without a byte, beside the seconds that the server was asked to sample */
     REDIRECTS_MAX = 5,
-    NAMES_AT_ONCE = 1000,
-    WORD_MAX = 20, /* +0x and 16 digits */
+    NAMES_AT_ONCE = 1000, /* addresses in one request: 20 KB, which servers take */
+    WORD_MAX = 20,        /* +0x and 16 digits */
 };
+/* Of an answer, which goes to a file: more than any profile has, less than what fills a disk. */
 static const curl_off_t BYTES_MAX = (curl_off_t)4 << 30;
 
 static struct {

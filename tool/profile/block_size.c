@@ -10,6 +10,7 @@ static uint64_t mean_of(const struct profile *profile, size_t sample, bool *one)
 
 struct block_size block_size_of(const struct profile *profile, size_t sample)
 {
+    /* Ranges of an eighth of a doubling, where only a mean size is known. */
     enum { STEPS_LOG = 3 };
     const struct profile_label *label =
         profile_label_of(profile, profile->samples.label_sets[sample], "bytes");

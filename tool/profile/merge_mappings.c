@@ -129,6 +129,7 @@ static bool has_part(const struct merging *it, const struct profile_mapping *who
 /* Where the mapping can be: at its own place unless something is there. */
 static uint64_t free_start(struct merging *it, const struct profile_mapping *mapping)
 {
+    /* Apart from the last one, so that an address just behind it belongs to none. */
     enum { DISTANCE = 1 << 20 };
     uint64_t size = mapping->limit - mapping->start;
     bool taken = size > 0 && ranges_find(&it->taken, 0, mapping->limit - 1, mapping->start + 1,

@@ -381,6 +381,7 @@ uint32_t profile_find_mapping(struct profile *profile, uint64_t address)
  * must not cost a look at all. */
 static bool mappings_order(struct profile *profile)
 {
+    /* Put in their places one by one; more are sorted with all others. */
     enum { FEW = 16 };
     struct profile_index *index = profile->index;
     size_t count = profile->mappings.count - 1;

@@ -347,6 +347,7 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
  * next. */
 static FILE *other_open(const char *path)
 {
+    /* 2 s: a reader that is started together with the program is there by then. */
     enum { LOOKS = 20, LOOK_US = 100000 };
     struct stat itself;
     if (lstat(path, &itself) != 0 || !S_ISFIFO(itself.st_mode))

@@ -188,6 +188,7 @@ void churn_free(struct churn *churn)
 
 const char *churn_hint(const struct churn_row *row)
 {
+    /* Bytes: advice that is safe for any thread's stack. */
     enum { STACK_MAX = 1024 };
     if (row->grows)
         return "grows as it is filled: reserve() its size";

@@ -8,6 +8,7 @@
 
 #include "tool/report/question.h"
 
+/* Fewer printable bytes in a row are as likely a number. */
 enum { NONE = UINT32_MAX, TEXT_MIN = 4 };
 
 static uint32_t frame_of(const struct view *view, size_t sample);

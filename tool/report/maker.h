@@ -13,6 +13,7 @@
 #include "tool/memory/memory.h"
 #include "tool/report/pattern.h"
 
+/* Patterns, a bit each of 32; one more bit is the module's. */
 enum { FOCUS_MAX = 30 };
 
 enum {

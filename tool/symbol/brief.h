@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Arguments up to 32 bytes stay as they are: "(...)" would save little. */
 enum { BRIEF_DEPTH_MAX = 256, BRIEF_KEPT = 32, BRIEF_BEFORE = 16 };
 
 struct brief {

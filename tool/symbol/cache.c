@@ -19,6 +19,7 @@
 #include "base/file/crc.h"
 #include "tool/memory/memory.h"
 
+/* The cache is in the user's home: half a GiB at most, and no file with more than half of that. */
 enum { CACHE_VERSION = 4, FILE_MAX = 1 << 28, ALL_MAX = 1 << 29 };
 
 struct cache_head {

@@ -17,6 +17,7 @@
 
 #include "tool/symbol/brief.h"
 
+/* A short mangled name may stand for gigabytes: what is longer stays mangled, or becomes brief. */
 enum { MANGLED_MAX = 1 << 14, TEXT_MAX = 1 << 16 };
 
 struct text {

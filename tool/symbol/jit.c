@@ -17,6 +17,7 @@
 
 #include "tool/profile/profile.h"
 
+/* Code is thrown away and its place used again: so many entries before an address are looked at. */
 enum { FILE_MAX = 1 << 28, JIT_NAME_MAX = 1000, OVERLAPS_MAX = 64 };
 enum { OWNER_ANY = -1 }; /* a folder that the user named */
 
@@ -134,6 +135,7 @@ static bool owner_fits(const struct stat *found, int64_t pid)
 /* Whether a file that was written last at that time can be of this very process. */
 static bool time_fits(const struct profile *profile, const struct stat *stat)
 {
+    /* Seconds: a virtual machine writes its file once more when it ends. */
     enum { AROUND_S = 60 };
     int64_t start_s = profile->time_ns / 1000000000, end_s = start_s;
     if (profile->time_ns == 0)

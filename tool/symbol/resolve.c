@@ -20,6 +20,7 @@
 #include "tool/symbol/modules.h"
 #include "tool/terminal/terminal.h"
 
+/* A thread a module and processor; more would share the disk and libdw's memory. */
 enum { THREADS_MAX = 16 };
 
 /* What the threads share. */

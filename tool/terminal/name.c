@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 
+/* Each depth that is emptied is a pass over the name: 12 at most. */
 enum { DEPTH_MAX = 512, EMPTIED_DEPTH_MAX = 12 };
 enum token { TOKEN_TEXT, TOKEN_OPEN, TOKEN_CLOSE };
 

@@ -15,7 +15,7 @@
 #include "tool/profile/profile.h"
 
 enum {
-    FIRST_ROOM = 1 << 20,
+    FIRST_ROOM = 1 << 20, /* bytes; doubled as needed */
     HARMLESS = 256 << 20, /* bytes out that need no thought */
     RATIO_MAX = 500,      /* of profiles larger than that; text of equal lines comes to 200 */
     GZIP_AND_HEADER = 16 + MAX_WBITS,
@@ -127,6 +127,7 @@ static unsigned at_most(size_t size)
 /* Bytes that are unpacked in one go, so that progress can be shown. */
 static unsigned at_once(size_t room)
 {
+    /* Far less than progress takes to move by a step. */
     enum { MOST = 1 << 22 };
     return room < MOST ? (unsigned)room : MOST;
 }

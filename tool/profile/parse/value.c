@@ -14,6 +14,7 @@
 #include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 
+/* Profiles of other tools nest a dozen deep; a file that opens brackets without end is refused. */
 enum { DEPTH_MAX = 512, KIND_BITS = 3 };
 
 struct parser {

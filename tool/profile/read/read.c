@@ -22,9 +22,9 @@
 #include "tool/terminal/terminal.h"
 
 enum {
-    LAYERS_MAX = 3,
-    SHOWN = 16,
-    READ_ROOM = 1 << 16,
+    LAYERS_MAX = 3,       /* packed and packed again */
+    SHOWN = 16,           /* bytes of a file that no reader knows */
+    READ_ROOM = 1 << 16,  /* bytes at first, of a pipe */
     READ_MAX = 1 << 24,   /* at once, so that progress can be shown */
     LOOKED_AT = 4 << 20,  /* of what has no end, such as a device, before the rest is read */
     WARNINGS_MAX = 20,    /* lines of a file that are for people */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A graph of calls has more paths than any file has lines: these bound time and memory. */
 enum { DEPTH_MAX = 256, SAMPLES_MAX = 1 << 19, STEPS_MAX = 1 << 21 };
 
 /* Shares of all: calls that cost less are not followed. The first with which there are not too many

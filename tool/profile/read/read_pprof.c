@@ -17,6 +17,7 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read.h"
 
+/* Bytes that were read go back to the kernel 4 MiB at a time: one call for some 1,000 pages. */
 enum { FIELDS = 16, RELEASE_BYTES = 4 << 20 };
 
 /* Of struct Profile in profile.proto. */

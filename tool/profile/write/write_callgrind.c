@@ -210,6 +210,7 @@ static bool calls_collect(struct grind *grind, uint32_t first, uint32_t end)
 /* How many frames from `first` on have calls that fit into memory. */
 static uint32_t callers_end(const struct grind *grind, uint32_t first)
 {
+    /* A part is a walk over all stacks: 16 at most, and none for less than a million calls. */
     enum { CALLS_MIN = 1 << 20, PARTS = 16 };
     uint64_t all = 0, some = 0;
     uint32_t end = first;

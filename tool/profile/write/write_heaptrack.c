@@ -25,6 +25,7 @@
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"
 
+/* Events are made up for all blocks: beyond 20 million, one stands for several. */
 enum { EVENTS_MAX = 20000000, PAGE = 4096, NS_PER_MS = 1000000 };
 
 /* Columns of the profile; -1: there is none. */

@@ -13,6 +13,7 @@
 #include "tool/profile/write/flat.h"
 #include "tool/terminal/terminal.h"
 
+/* Stacks of a short run are drawn as if it took 0.1 s: times are whole us, and slices need some. */
 enum { THREAD_MOMENTS = 1, THREAD_STACKS = 2, NS_PER_US = 1000, WIDTH_LEAST_US = 100000 };
 
 struct trace {

@@ -49,6 +49,7 @@ enum {
     UNIT_BYTES = 3,
 };
 enum { TRACK_PROCESS = 1, TRACK_LIVE, TRACK_RESIDENT, TRACK_MOMENTS };
+/* Samples of a packet, which is made in memory: 4,096 are 0.7 MB at most. */
 enum { SAMPLES_MAX = 4096, TEXT_MAX = 4000, SINK_BYTES = 1 << 16 };
 static const uint64_t start_ns = 1000000000;       /* 0 would be no time */
 static const uint64_t nowhere = UINT64_C(1) << 47; /* and on: places that no file of code has */

@@ -17,11 +17,13 @@
 #include "tool/terminal/terminal.h"
 
 enum {
+    /* Rows and boxes of a page bound its size; what is left out is less than a pixel wide, or too far
+     * down to be read. */
     ROWS_BY_SELF = 300,
     ROWS_BY_TOTAL = 150,
-    BOXES_ALL = 16000, /* of all metrics */
-    BOXES_MIN = 3000,
-    SHORT_US = 1024,
+    BOXES_ALL = 16000, /* of all metrics, */
+    BOXES_MIN = 3000,  /* and of each */
+    SHORT_US = 1024,   /* a border of the buckets of lifetimes */
 };
 
 bool html_text_start(struct html_text *text)

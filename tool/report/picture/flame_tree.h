@@ -5,6 +5,8 @@
 
 #include "tool/report/report.h"
 
+/* Deeper stacks would make a picture that browsers do not draw; more shades than 5 are not told
+ * apart. */
 enum { FLAME_DEPTH_MAX = 1000, FLAME_LEVELS = 5 };
 /* As frames. */
 static const uint32_t FLAME_ALL = UINT32_MAX, FLAME_REST = UINT32_MAX - 1;

@@ -521,6 +521,7 @@ static void few_print(const struct view *view, const struct style *style)
         fputs("    nothing was allocated: " PROFILE_IDLE "\n", style->out);
         return;
     }
+    /* An error bar from which on the first rows may be in the wrong order. */
     static const double wide = 0.3;
     const struct profile *profile = view->profile;
     struct view peak = {0};

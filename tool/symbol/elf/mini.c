@@ -9,6 +9,7 @@
 
 #include "tool/memory/memory.h"
 
+/* Bounds for damaged files: liblzma's memory, and symbols unpacked. */
 enum { MEMORY_MAX = 64 << 20, UNPACKED_MAX = 256 << 20, SIZE_FIRST = 1 << 20 };
 
 /* The functions of liblzma; all or none. */
