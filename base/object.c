@@ -33,7 +33,8 @@ struct found {
 extern int find_object(void *pc, struct found *found) __asm__("_dl_find_object")
     __attribute__((weak));
 
-/* Objects that are found without the loader, on a glibc before 2.35; code of others has no rules. */
+/* Objects that are found without the loader, on a glibc before 2.35; code of others has no
+ * rules. */
 enum { OBJECTS_MAX = 1024 };
 static BULK struct object objects[OBJECTS_MAX];
 static unsigned objects_count;

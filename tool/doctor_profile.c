@@ -53,7 +53,8 @@ void doctor_check_profile(struct doctor *doctor, const struct request *request)
 /* How well a sampled heap is known: all of it, and the places that matter. */
 static void check_samples(struct doctor *doctor, const struct request *request)
 {
-    /* Error bars of sites with 1 % or more, in the words of the report: well known, known roughly. */
+    /* Error bars of sites with 1 % or more, in the words of the report: well known, known
+     * roughly. */
     static const double good = 0.1, fair = 0.25, share_min = 0.01;
     const struct profile *profile = request->profile;
     struct view view = {0};

@@ -12,8 +12,8 @@
 #include "lib/cpu/clocks.h"
 #include "lib/cpu/cpu.h"
 
-/* A bound for what the kernel does at the end of one thread. With threads of 20 us to 3 ms, 1.161 of
- * 1.174 s were counted, and 1.120 of 1.172 without ends. */
+/* A bound for what the kernel does at the end of one thread. With threads of 20 us to 3 ms,
+ * 1.161 of 1.174 s were counted, and 1.120 of 1.172 without ends. */
 enum { END_MAX_NS = 200000 };
 
 /* BULK: in memory that programs without a CPU profile never touch. */

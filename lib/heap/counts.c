@@ -227,8 +227,8 @@ static void parts_share(const struct heap *heap, struct counted *counted)
  * they rest on what is no longer true. */
 void counts_visit_slow(struct heap *heap)
 {
-    /* Visits until the next sharing, which looks at all bins; fewer if the clocks ran out after less
-     * than a quarter of their mallocs. */
+    /* Visits until the next sharing, which looks at all bins; fewer if the clocks ran out after
+     * less than a quarter of their mallocs. */
     enum { VISITS = 16, SOON = 4 };
     struct counted *counted = counted_of(heap);
     if (counted == NULL)

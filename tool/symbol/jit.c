@@ -17,7 +17,8 @@
 
 #include "tool/profile/profile.h"
 
-/* Code is thrown away and its place used again: so many entries before an address are looked at. */
+/* Code is thrown away and its place used again: this many entries before an address are looked
+ * at. */
 enum { FILE_MAX = 1 << 28, JIT_NAME_MAX = 1000, OVERLAPS_MAX = 64 };
 enum { OWNER_ANY = -1 }; /* a folder that the user named */
 

@@ -15,7 +15,8 @@
 #include "tool/symbol/dwarf_tree.h"
 #include "tool/terminal/terminal.h"
 
-/* Steps from an entry to its declaration, of which there are one or two; damaged ones may circle. */
+/* Steps from an entry to its declaration, of which there are one or two; damaged ones may
+ * circle. */
 enum { OUTSIDE = UINT32_MAX, NAME_SIZE = 16384, STEPS_MAX = 16 };
 
 /* An entry that has others in it. */

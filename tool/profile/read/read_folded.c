@@ -17,7 +17,8 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read.h"
 
-/* Lines, and bytes, that must look right: any text with a number at its end could be this format. */
+/* Lines, and bytes, that must look right: any text with a number at its end could be this
+ * format. */
 enum { LOOKED_AT = 8, TEXT_LOOKED_AT = 4096 };
 
 struct line {

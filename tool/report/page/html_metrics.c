@@ -17,8 +17,8 @@
 #include "tool/terminal/terminal.h"
 
 enum {
-    /* Rows and boxes of a page bound its size; what is left out is less than a pixel wide, or too far
-     * down to be read. */
+    /* Rows and boxes of a page bound its size; what is left out is less than a pixel wide, or
+     * too far down to be read. */
     ROWS_BY_SELF = 300,
     ROWS_BY_TOTAL = 150,
     BOXES_ALL = 16000, /* of all metrics, */

@@ -52,7 +52,8 @@ bool graph_score(struct graph *graph)
 {
     const struct view *view = graph->view;
     uint32_t *node_of = malloc((view->frames_count + 1) * sizeof *node_of);
-    /* Flows in memory at a time; after 8 walks over all stacks twice as many, as time counts, too. */
+    /* Flows in memory at a time; after 8 walks over all stacks twice as many, as time counts,
+     * too. */
     enum { MOST = 1 << 18, WALKS = 8 };
     struct flows flows = {.graph = graph, .node_of = node_of, .max = MOST};
     bool ok = node_of != NULL;
