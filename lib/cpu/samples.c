@@ -162,7 +162,7 @@ uint32_t samples_find(uint32_t number, const void *context)
 
 uint32_t samples_find_caller(uint32_t number, const struct caller *from)
 {
-    struct walk *walk = walks_take(WALKS_NOBODY, &tasks_at(number)->own);
+    struct walk *walk = walks_take(WALKS_UNOWNED, &tasks_at(number)->own);
     if (walk == NULL)
         return 0;
     unwind(walk, from, config.heap_depth);

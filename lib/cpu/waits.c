@@ -115,7 +115,7 @@ static uint32_t walk_find(uint32_t number, const struct caller *from)
         store_relaxed(&task->walking, true);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct walk *walk =
-        walks_take(alone ? task->id | OWNER : WALKS_NOBODY, alone ? &task->wait_own : &nothing);
+        walks_take(alone ? task->id | OWNER : WALKS_UNOWNED, alone ? &task->wait_own : &nothing);
     uint32_t stack = STACK_OTHER;
     if (walk != NULL) {
         unwind(walk, from, config.heap_depth);

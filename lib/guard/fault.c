@@ -100,7 +100,7 @@ static bool fault_report(uintptr_t address, void *context)
     if (!report.again || suppress_any()) {
         store_relaxed(&last_pc, pc);
         store_relaxed(&last_address, address);
-        struct walk *walk = walks_take(WALKS_NOBODY, &nothing);
+        struct walk *walk = walks_take(WALKS_UNOWNED, &nothing);
         if (walk != NULL)
             unwind_context(walk, context, config.heap_depth);
         report.now = walk;

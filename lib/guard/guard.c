@@ -144,7 +144,7 @@ void guard_complain_written(const struct debug_entry *entry, const char *address
 static void complain(struct guard_report *report, const struct caller *caller)
 {
     static const struct own_stack nothing;
-    struct walk *walk = caller == NULL ? NULL : walks_take(WALKS_NOBODY, &nothing);
+    struct walk *walk = caller == NULL ? NULL : walks_take(WALKS_UNOWNED, &nothing);
     if (walk != NULL)
         unwind(walk, caller, config.heap_depth);
     report->now = walk;

@@ -40,7 +40,7 @@ void growth_beside(const struct caller *caller, uint64_t bytes)
 static uint32_t walk_from(uintptr_t *pcs, const struct caller *caller)
 {
     static const struct own_stack nothing;
-    struct walk *walk = walks_take(WALKS_NOBODY, &nothing);
+    struct walk *walk = walks_take(WALKS_UNOWNED, &nothing);
     pcs[0] = caller->pc;
     if (walk == NULL)
         return 1;

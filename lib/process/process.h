@@ -3,7 +3,7 @@
  * The door of lib/process: the program around us. How it ends (ending.h), control from outside
  * (attach.h), what its environment says (environment.h), whether a second copy of the library is in
  * it (twin.h), whose memory it runs in (memory.h), and the functions behind ours (next.h).
- * advice.c, disposition.c, privilege.c, redirect.c, sandbox.c and sleep.c stand before calls of
+ * disposition.c, madvise.c, privilege.c, redirect.c, sandbox.c and sleep.c stand before calls of
  * libc's.
  */
 #ifndef PROCESS_PROCESS_H

@@ -18,7 +18,7 @@ struct walk *walks_take(uint32_t owner, const struct own_stack *own)
         if (load_relaxed(&busy[place]) != 0 ||
             __atomic_exchange_n(&busy[place], 1, __ATOMIC_ACQUIRE) != 0)
             continue;
-        if (owners[place] != owner || owner == WALKS_NOBODY) {
+        if (owners[place] != owner || owner == WALKS_UNOWNED) {
             walk_forget(&walks[place]);
             walks[place].own = *own;
             owners[place] = owner;

@@ -11,10 +11,10 @@
 
 #include "lib/watch/unwind.h"
 
-enum { WALKS_NOBODY = 0 };
+enum { WALKS_UNOWNED = 0 };
 
-/* `owner`: a number of the thread that walks, which no other thread ever has; WALKS_NOBODY: nothing
- * is taken over. `own`: what the thread knows of its stack. NULL: all places are taken. */
+/* `owner`: a number of the thread that walks, which no other thread ever has; WALKS_UNOWNED:
+ * nothing is taken over. `own`: what the thread knows of its stack. NULL: all places are taken. */
 struct walk *walks_take(uint32_t owner, const struct own_stack *own);
 void walks_give(struct walk *walk);
 /* In a forked child: handlers of threads that stayed behind had some. */

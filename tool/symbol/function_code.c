@@ -13,7 +13,7 @@
 
 #include "tool/memory/memory.h"
 #include "tool/symbol/answers.h"
-#include "tool/symbol/debug.h"
+#include "tool/symbol/debug_info.h"
 #include "tool/symbol/demangle.h"
 #include "tool/symbol/elf/elf.h"
 #include "tool/symbol/modules.h"
@@ -194,7 +194,7 @@ static void code_add(struct codes *codes, const struct module *module, struct sy
     }
     struct lines lines = {&code, text, 0};
     if (dwarf)
-        debug_lines(dwarf, code.start, code.start + code.size, line_take, &lines);
+        debug_info_lines(dwarf, code.start, code.start + code.size, line_take, &lines);
     for (size_t i = 0; i < code.line_count; i++)
         code.lines[i].file = text->text + (uintptr_t)code.lines[i].file;
     if (!list_reserve(&codes->items, &codes->room, codes->count + 1, sizeof *codes->items)) {

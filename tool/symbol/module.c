@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tool/symbol/cache.h"
-#include "tool/symbol/debug.h"
+#include "tool/symbol/debug_info.h"
 #include "tool/symbol/demangle.h"
 #include "tool/symbol/elf/elf.h"
 #include "tool/symbol/entry.h"
@@ -147,7 +147,7 @@ static bool files_ask(struct module *module, const struct image *image,
                                           module->bundle};
     bool whole = true;
     if (dwarf && !answers->failed)
-        whole = debug_answer(answers, dwarf, &table, &debug_options);
+        whole = debug_info_answer(answers, dwarf, &table, &debug_options);
     for (size_t i = 0; i < answers->count; i++)
         if (answers->items[i].state == ANSWER_OPEN)
             symbol_answer(answers, &answers->items[i], &table, &starts);

@@ -38,7 +38,7 @@ static void told(const void *block, size_t size, const struct caller *caller)
     print_format(&line, "tcmalloc: large alloc %zu bytes == 0x", cold_usable(block));
     print_hex(&line, (uintptr_t)block);
     print_text(&line, " @ ");
-    struct walk *walk = walks_take(WALKS_NOBODY, &nothing);
+    struct walk *walk = walks_take(WALKS_UNOWNED, &nothing);
     if (walk != NULL) {
         unwind(walk, caller, FRAMES);
         for (uint32_t i = walk->count; i-- > 0;) {

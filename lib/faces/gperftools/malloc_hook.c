@@ -186,7 +186,7 @@ EXPORT int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip
     static const struct own_stack nothing;
     struct caller caller = CALLER_HERE;
     struct walk *walk = max_depth > 0 && skip_count >= 0 && !has_minimal
-                            ? walks_take(WALKS_NOBODY, &nothing)
+                            ? walks_take(WALKS_UNOWNED, &nothing)
                             : NULL;
     if (walk == NULL)
         return 0;

@@ -152,7 +152,7 @@ static int stack_get(const struct caller *caller, const void *context, void **re
                      int depth_max, int skip)
 {
     static const struct own_stack nothing;
-    struct walk *walk = depth_max > 0 && skip >= 0 ? walks_take(WALKS_NOBODY, &nothing) : NULL;
+    struct walk *walk = depth_max > 0 && skip >= 0 ? walks_take(WALKS_UNOWNED, &nothing) : NULL;
     if (walk == NULL)
         return 0;
     if (context != NULL)

@@ -81,7 +81,7 @@ static void picked(const void *block, size_t size, const struct caller *caller)
 {
     static const struct own_stack nothing;
     sample_hook *hook = load_acquire(&on_sample);
-    struct walk *walk = hook == NULL ? NULL : walks_take(WALKS_NOBODY, &nothing);
+    struct walk *walk = hook == NULL ? NULL : walks_take(WALKS_UNOWNED, &nothing);
     void *frames[WALK_MAX];
     unsigned count = 0;
     if (walk != NULL) {

@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "tool/memory/memory.h"
 #include "tool/report/report.h"
-#include "tool/report/text/course.h"
+#include "tool/report/text/heap_line.h"
 #include "tool/report/text/resident.h"
 
 enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
@@ -97,7 +97,7 @@ void report_page(const struct view *view, const struct style *style)
     clock_print(profile, style);
     locks_print(profile, style);
     warnings_print(view, style);
-    course_print(profile, style, 4);
+    heap_line_print(profile, style, 4);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct view own = {0};
         if (!ranking_view(view, &lists[i], &own))
@@ -481,7 +481,7 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     locks_print(view->profile, style);
     few_print(view, style);
     early_print(view->profile, style, time_ns);
-    course_print(view->profile, style, 4);
+    heap_line_print(view->profile, style, 4);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct brief *brief = &briefs[i];
         brief_make(view, style, &lists[i], brief);

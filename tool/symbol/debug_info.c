@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/symbol/debug.h. The addresses are sorted, and every unit is walked at most once, for all
- * addresses in it together: first the ranges of the unit, then those of its functions, and only in
- * functions that have an address of ours the tree of what was inlined. What is inlined lies within
- * what it is inlined into, so that the last one found is the innermost.
+ * See tool/symbol/debug_info.h. The addresses are sorted, and every unit is walked at most once,
+ * for all addresses in it together: first the ranges of the unit, then those of its functions, and
+ * only in functions that have an address of ours the tree of what was inlined. What is inlined
+ * lies within what it is inlined into, so that the last one found is the innermost.
  */
-#include "tool/symbol/debug.h"
+#include "tool/symbol/debug_info.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -48,8 +48,8 @@ static bool unit_look(struct unit *unit);
 static void unit_walk(struct unit *unit);
 static void unit_answer(struct unit *unit, size_t number);
 
-bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
-                  const struct debug_options *options)
+bool debug_info_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
+                       const struct debug_options *options)
 {
     struct unit unit = {.answers = answers, .table = table, .options = options};
     bool whole = true;
@@ -387,9 +387,10 @@ static bool unit_has(Dwarf_Die *head, uint64_t address)
     return false;
 }
 
-void debug_lines(Dwarf *dwarf, uint64_t start, uint64_t end,
-                 void (*take)(void *context, uint64_t address, uint32_t line, const char *file),
-                 void *context)
+void debug_info_lines(Dwarf *dwarf, uint64_t start, uint64_t end,
+                      void (*take)(void *context, uint64_t address, uint32_t line,
+                                   const char *file),
+                      void *context)
 {
     Dwarf_CU *cu = NULL;
     Dwarf_Half version;

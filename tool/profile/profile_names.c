@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/names.h. */
-#include "tool/profile/names.h"
+/* See tool/profile/profile_names.h. */
+#include "tool/profile/profile_names.h"
 
 static bool is_code(const struct profile *profile, uint32_t number);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions, inlined ones among them, and lines, from DWARF. */
-#ifndef SYMBOL_DEBUG_H
-#define SYMBOL_DEBUG_H
+#ifndef SYMBOL_DEBUG_INFO_H
+#define SYMBOL_DEBUG_INFO_H
 
 #include <elfutils/libdw.h>
 
@@ -17,12 +17,13 @@ struct debug_options {
 
 /* Answers what is open, where the file has DWARF for it. `table` has the linker's name of
  * functions whose DWARF has none. Answers whether all units could be read. */
-bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
-                  const struct debug_options *options);
+bool debug_info_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
+                       const struct debug_options *options);
 
 /* Calls for every line that code from `start` to `end` came from, in the order of addresses. */
-void debug_lines(Dwarf *dwarf, uint64_t start, uint64_t end,
-                 void (*take)(void *context, uint64_t address, uint32_t line, const char *file),
-                 void *context);
+void debug_info_lines(Dwarf *dwarf, uint64_t start, uint64_t end,
+                      void (*take)(void *context, uint64_t address, uint32_t line,
+                                   const char *file),
+                      void *context);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How much of a profile has names: the one count behind "% of frames named", `memoir symbols` and
  * `memoir doctor`. */
-#ifndef PROFILE_NAMES_H
-#define PROFILE_NAMES_H
+#ifndef PROFILE_PROFILE_NAMES_H
+#define PROFILE_PROFILE_NAMES_H
 
 #include "tool/profile/model.h"
 
