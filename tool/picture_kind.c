@@ -10,8 +10,8 @@
 
 /* The first is that of an .svg, the second that of all other endings. */
 static const struct picture_kind kinds[] = {
-    {"flame", picture_flame, VIEW_FUNCTION, VIEW_CALLERS, NULL},
-    {"graph", NULL, VIEW_FUNCTION, VIEW_CALLERS, NULL},
+    {"flame", picture_flame, VIEW_FUNCTION, VIEW_LEAF, NULL},
+    {"graph", NULL, VIEW_FUNCTION, VIEW_LEAF, NULL},
     {"time", picture_time, VIEW_SITE, VIEW_BLAME, "time"},
     {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, "sizes"},
     {"frag", picture_frag, VIEW_SITE, VIEW_BLAME, "frag"},

@@ -98,7 +98,7 @@ static void disasm_adjust(struct request *request)
 {
     request->options.by = VIEW_ADDRESS;
     if (!arguments_value(request->arguments, FLAG_FRAMES))
-        request->options.frames = VIEW_CALLERS;
+        request->options.frames = VIEW_LEAF;
 }
 
 static bool disasm_render(struct request *request, struct error *error)

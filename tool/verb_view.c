@@ -61,7 +61,7 @@ static void top_next(const struct request *request)
         file[0] = '\0';
     if (rows && count > 0) {
         bool unnamed = view->unnamed > 0.05;
-        if (view->options.by < VIEW_FILE)
+        if (view_by_has(view->options.by, BY_NAMES))
             name_plain(name, sizeof name, view->frames[rows[0].frame].name);
         snprintf(text, sizeof text, "%s%s%s%s%smemoir tree%s%s%s", name[0] ? "memoir peek" : "",
                  name[0] ? file : "", name[0] ? " " : "", name, name[0] ? "      " : "", file,

@@ -123,7 +123,7 @@ static void libraries_belong_to_their_caller(void)
             assert(strcmp(view.frames[*(stack.frames - 2)].name, "malloc") == 0);
         }
     view_free(&view);
-    options.frames = VIEW_CALLERS;
+    options.frames = VIEW_LEAF;
     view = view_of(&options);
     assert(row_of(&view, "void std::vector<int>::push_back(int const&)").self.value == 700);
     view_free(&view);
@@ -254,7 +254,7 @@ static void nameless_code_belongs_to_its_caller(void)
     assert(row_of(&view, "fill_table").self.value == 30 + 5);
     assert(row_of(&view, "libz.so.1+0x300").self.value == 7 + 11 + 13);
     view_free(&view);
-    options.frames = VIEW_CALLERS;
+    options.frames = VIEW_LEAF;
     view = view_of(&options);
     assert(row_of(&view, "libz.so.1+0x300").self.value == 30 + 5 + 7 + 11 + 13);
     view_free(&view);

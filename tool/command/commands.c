@@ -14,6 +14,7 @@
 #include "base/compiler.h"
 #include "base/nearest.h"
 #include "tool/profile/write/write.h"
+#include "tool/report/report.h"
 
 const struct command commands[] = {
 #define COMMAND(verb, function, operands, synopsis, brief, details) \

@@ -57,13 +57,6 @@ const char *table_objects(const struct view *view)
                : "objects";
 }
 
-const char *table_by_word(enum view_by by)
-{
-    static const char *const words[] = {"site",   "function", "line",   "file",
-                                        "module", "address",  "thread", "size"};
-    return words[by];
-}
-
 double table_share(const struct view *view, int64_t value)
 {
     return view->total.value != 0 ? (double)value / (double)view->total.value : 0;
@@ -139,7 +132,7 @@ void table_foot(const struct view *view, const struct style *style)
     bool folds = view->options.frames == VIEW_BLAME && view->folds;
     const char *dot = style->utf8 ? "·" : "-";
     char text[256];
-    if (view->options.by >= VIEW_THREAD)
+    if (view_by_has(view->options.by, BY_SAMPLES))
         return;
     snprintf(text, sizeof text, "self: %s%s %s total: with callees",
              heap                          ? "allocated at this site"
@@ -338,7 +331,7 @@ void table_json_head(struct json *json, const struct view *view, const struct st
     json_text(json, "name", profile_text(profile, type->name));
     json_text(json, "unit", profile_text(profile, type->unit));
     json_end(json);
-    json_text(json, "by", table_by_word(view->options.by));
+    json_text(json, "by", view_by_word(view->options.by));
     json_number(json, "total", view->total.value);
     json_number(json, "total_objects", view->total.objects);
     json_real(json, "total_error", view_error_share(view->total.value, view->total.variance));

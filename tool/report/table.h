@@ -11,7 +11,6 @@ const char *table_metric(const struct view *view);
 /* The moment that a profile's column is of, "1m02s"; "" where there is no telling. */
 const char *table_moment(char text[32], const struct view *view, const struct profile *profile);
 /* "site", "function", ... */
-const char *table_by_word(enum view_by by);
 /* What is counted beside the values: "objects", "samples", "waits". */
 const char *table_objects(const struct view *view);
 /* Of the total of the view, 0 to 1. */

@@ -301,7 +301,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
         return view_out_of_memory(error);
     *maker = (struct maker){.view = view, .options = *options, .error = error};
     view->maker = maker;
-    maker->labels = options->by == VIEW_THREAD || options->by == VIEW_SIZE;
+    maker->labels = view_by_has(options->by, BY_SAMPLES);
     maker->options.rows_only &= !maker->labels;
     view->timed = profile_type_timed(profile, options->type);
     view->waited = profile_type_waited(profile, options->type);

@@ -14,22 +14,47 @@
 #include "tool/profile/profile.h"
 #include "tool/report/spread.h"
 
-enum view_by {
-    VIEW_SITE, /* function and line */
-    VIEW_FUNCTION,
-    VIEW_LINE,
-    VIEW_FILE,
-    VIEW_MODULE,
-    VIEW_ADDRESS,
-    VIEW_THREAD, /* each stack is one frame: the thread */
-    VIEW_SIZE,   /* the same, the size */
+/* What a row is (--by): its word, and what tells two frames apart. A new one is a row here; one
+ * that makes a single frame of each stack also has a case in frames_of_sample. */
+#define VIEW_BYS(FIRST, NEXT)                            \
+    FIRST(SITE, "site", BY_NAMES)                        \
+    NEXT(FUNCTION, "function", BY_NAMES | BY_ANY_LINE)   \
+    NEXT(LINE, "line", BY_NAMES | BY_ANY_NAME | BY_CODE) \
+    NEXT(FILE, "file", BY_FILES)                         \
+    NEXT(MODULE, "module", BY_MODULES)                   \
+    NEXT(ADDRESS, "address", BY_ADDRESSES | BY_CODE)     \
+    NEXT(THREAD, "thread", BY_SAMPLES)                   \
+    NEXT(SIZE, "size", BY_SAMPLES)
+
+enum {
+    BY_NAMES = 1,    /* the name of a function is in the row */
+    BY_ANY_LINE = 2, /* all lines of a function are one */
+    BY_ANY_NAME = 4, /* file and line alone count */
+    BY_CODE = 8,     /* each address of a function without a name is told apart */
+    BY_ADDRESSES = 16,
+    BY_FILES = 32,    /* the file takes the place of the function, */
+    BY_MODULES = 64,  /* or the module */
+    BY_SAMPLES = 128, /* each stack is one frame, made from the sample */
 };
 
-enum view_frames {
-    VIEW_BLAME,   /* leaf frames of allocators and libraries belong to their caller */
-    VIEW_CALLERS, /* only the allocator's own frames go, as in pprof */
-    VIEW_ALL,
-};
+/* Which leaf frames belong to their caller (--frames): those of allocators and libraries; only the
+ * allocator's own, as in pprof; none. */
+#define VIEW_FRAMES(FIRST, NEXT) \
+    FIRST(BLAME, "blame", 0)     \
+    NEXT(LEAF, "leaf", 0)        \
+    NEXT(ALL, "all", 0)
+
+#define VIEW_ID(id, word, what)        VIEW_##id,
+#define VIEW_WORD(id, word, what)      word
+#define VIEW_NEXT_WORD(id, word, what) "|" word
+#define VIEW_BY_WORDS                  VIEW_BYS(VIEW_WORD, VIEW_NEXT_WORD)
+#define VIEW_FRAMES_WORDS              VIEW_FRAMES(VIEW_WORD, VIEW_NEXT_WORD)
+enum view_by { VIEW_BYS(VIEW_ID, VIEW_ID) };
+enum view_frames { VIEW_FRAMES(VIEW_ID, VIEW_ID) };
+
+/* Of a row of VIEW_BYS: its word; whether it has one of these BY_... */
+const char *view_by_word(enum view_by by);
+bool view_by_has(enum view_by by, unsigned what);
 
 /* Regular expressions (PCRE2) match unanchored anything a frame has: function, file, module. They
  * ignore case unless they have a capital. NULL: no such filter. */

@@ -36,6 +36,22 @@ static uint32_t path_of_item(const struct source *source, const struct item *ite
 static uint32_t frame_of_size(struct maker *maker, struct source *source, size_t row);
 static uint32_t frame_of_thread(struct maker *maker, struct source *source, uint32_t set);
 
+const char *view_by_word(enum view_by by)
+{
+#define ROW(id, word, what) word,
+    static const char *const words[] = {VIEW_BYS(ROW, ROW)};
+#undef ROW
+    return words[by];
+}
+
+bool view_by_has(enum view_by by, unsigned what)
+{
+#define ROW(id, word, what) what,
+    static const uint8_t rows[] = {VIEW_BYS(ROW, ROW)};
+#undef ROW
+    return rows[by] & what;
+}
+
 const struct expansion *frames_expand(struct maker *maker, struct source *source, uint32_t number)
 {
     struct expansion *expansion = &source->expansions[number];
@@ -164,8 +180,8 @@ static void frame_unnamed(struct maker *maker, const struct profile_location *lo
     uint64_t code = location->address;
     if (code > 0 && !(location->flags & LOCATION_EXACT))
         code--; /* of the call, not behind it */
-    if (maker->options.by != VIEW_LINE && maker->options.by != VIEW_ADDRESS &&
-        code >= mapping->start && code - mapping->start >= location->behind)
+    if (!view_by_has(maker->options.by, BY_CODE) && code >= mapping->start &&
+        code - mapping->start >= location->behind)
         code -= location->behind; /* one row for all of a function */
     frame->flags |= FRAME_UNNAMED;
     if (location->address == 0)
@@ -189,19 +205,20 @@ static const char *kept(struct maker *maker, const char *text)
 static void frame_coarsen(struct view_frame *frame, enum view_by by)
 {
     bool unnamed = frame->flags & FRAME_UNNAMED;
-    if (by != VIEW_ADDRESS)
+    bool files = view_by_has(by, BY_FILES);
+    if (!view_by_has(by, BY_ADDRESSES))
         frame->address = 0;
-    if (by == VIEW_FUNCTION)
+    if (view_by_has(by, BY_ANY_LINE))
         frame->line = 0;
-    if (by == VIEW_LINE && (frame->file[0] == '\0' || frame->line == 0))
+    if (view_by_has(by, BY_ANY_NAME) && (frame->file[0] == '\0' || frame->line == 0))
         frame->file = frame->file[0] ? frame->file : frame->name;
-    if (by == VIEW_FILE || by == VIEW_MODULE) {
+    if (files || view_by_has(by, BY_MODULES)) {
         const char *module = frame->module[0] ? frame->module : "[unknown]";
-        bool file = by == VIEW_FILE && frame->file[0];
+        bool file = files && frame->file[0];
         frame->name = file ? frame->file : name_base(module);
         frame->file = file ? frame->file : "";
         frame->line = 0;
-        frame->flags = unnamed && by == VIEW_FILE ? FRAME_UNNAMED : 0;
+        frame->flags = unnamed && files ? FRAME_UNNAMED : 0;
     }
 }
 
@@ -236,7 +253,7 @@ static uint64_t known_hash(const void *context, uint32_t number)
 
 static uint64_t frame_hash(const struct view_frame *frame, enum view_by by)
 {
-    uint64_t hash = text_mix(0, by == VIEW_LINE ? "" : frame->name);
+    uint64_t hash = text_mix(0, view_by_has(by, BY_ANY_NAME) ? "" : frame->name);
     hash = text_mix(hash, name_base(frame->file));
     return map_mix(map_mix(hash, frame->line), frame->address);
 }
@@ -251,7 +268,7 @@ static bool known_same(const void *context, uint32_t number, const void *key)
     const struct maker *maker = context;
     const struct view_frame *a = &maker->view->frames[number], *b = key;
     return a->line == b->line && a->address == b->address &&
-           (maker->options.by == VIEW_LINE || strcmp(a->name, b->name) == 0) &&
+           (view_by_has(maker->options.by, BY_ANY_NAME) || strcmp(a->name, b->name) == 0) &&
            strcmp(name_base(a->file), name_base(b->file)) == 0;
 }
 

@@ -206,7 +206,7 @@ static bool metric_rows(struct html *html, struct html_metric *metric,
     metric->title = is_short ? "short-lived blocks" : table_metric(&view);
     metric->unit = view.unit;
     metric->things = table_objects(&view);
-    metric->by = table_by_word(own.by);
+    metric->by = view_by_word(own.by);
     metric->total = view.total;
     if (first)
         html->unnamed = view.unnamed;
@@ -227,7 +227,7 @@ static bool metric_flame(struct html *html, struct html_metric *metric,
     if (!html->options->by_given)
         own.by = VIEW_FUNCTION;
     if (!html->options->frames_given)
-        own.frames = VIEW_CALLERS;
+        own.frames = VIEW_LEAF;
     if (!view_make(&view, html->profile, &own, html->error))
         return false;
     bool ok =

@@ -94,7 +94,7 @@ static void put_text(const struct view *view, const struct diff *diff, const str
     put_head(view, diff, style);
     if (diff->real + diff->noisy > 0)
         fprintf(style->out, "%10s%11s%12s%*s     %s\n", "before", "after", "change",
-                is_narrow(style) ? 0 : 9, "", table_by_word(view->options.by));
+                is_narrow(style) ? 0 : 9, "", view_by_word(view->options.by));
     for (size_t i = 0; i < diff->real + diff->noisy && shown < max; i++, shown++) {
         const struct diff_row *row = &diff->rows[i];
         if (row->verdict == DIFF_NOISE && noise_max-- == 0)

@@ -190,7 +190,7 @@ static void top_text(const struct view *view, const struct style *style,
         fprintf(style->out, "%*s", OBJECTS_WIDTH, table_objects(view));
     if (columns.objects && !view->timed)
         fprintf(style->out, "%*s", AVERAGE_WIDTH, "avg");
-    fprintf(style->out, "  %s\n", table_by_word(view->options.by));
+    fprintf(style->out, "  %s\n", view_by_word(view->options.by));
     double left = (double)view->total.value;
     for (size_t i = 0; i < shown; i++) {
         top_line(view, style, &rows[i], beside, &columns);

@@ -74,7 +74,7 @@ void report_tree(const struct view *view, const struct style *style)
     table_head(view, style);
     if (tree.count > 1)
         fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total",
-                (int)numbers_width(style) - VALUE_WIDTH, "", table_by_word(view->options.by));
+                (int)numbers_width(style) - VALUE_WIDTH, "", view_by_word(view->options.by));
     if (nodes_choose(&walk, style->rows > 0 ? style->rows : LINES_MAX))
         node_text(&walk, 0, "", 0);
     else
