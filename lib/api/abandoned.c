@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/observers.h"
 #include "lib/api/young.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
@@ -39,10 +40,9 @@ static void mend(uint64_t place)
 {
     lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    cells_abandoned();
-    debug_queue_abandoned();
+    observers_abandoned_before();
     alloc_abandoned();
-    track_abandoned();
+    observers_abandoned();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     lock_held = 0;
 }

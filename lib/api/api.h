@@ -8,7 +8,6 @@
 #define API_API_H
 
 #include "lib/api/abandoned.h"
-#include "lib/api/above.h"
 #include "lib/api/cold.h"
 #include "lib/api/debugging.h"
 #include "lib/api/deepbind.h"

@@ -13,6 +13,7 @@
 #include "lib/api/cold_inside.h"
 #include "lib/api/hooks.h"
 #include "lib/api/init.h"
+#include "lib/api/observers.h"
 #include "lib/api/young.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
@@ -72,20 +73,16 @@ static void recover(void)
     if (alloc_repair_begin()) {
         uint32_t parent_id = first ? lock_self() : 0;
         dumps_recover(parent_id);
-        declared_recover();
+        observers_forked_before();
         alloc_recover(parent_id, first);
-        track_recover(parent_id, first);
-        cpu_forked(parent_id);
-        cells_recover(parent_id);
-        debug_queue_recover(parent_id);
-        report_forked();
+        observers_forked(parent_id, first);
         ending_forked();
         attach_forked();
         young_forked();
         alloc_repair_end(first);
     } else if (first && !alloc_settled() && !os_shares_memory()) {
         alloc_claim();
-        track_claim();
+        observers_forked_claim();
         alloc_repair_end(true);
     }
 }
@@ -219,7 +216,7 @@ void cold_fork_child(void)
     alloc_fork_child();
     if (cold_begin(NULL))
         cold_end();
-    cpu_fork_child();
+    observers_fork_child();
 }
 
 void cold_settle(void)
@@ -237,8 +234,7 @@ void cold_thread_end(void)
     if (!cold_begin(NULL)) {
         tail_doubt(); /* it was cancelled in a call */
     } else {
-        track_thread_end();
-        counts_all(heap_self);
+        observers_thread_end_inside();
         cold_owned_end(heap_self);
         heap_end(heap_self);
         cold_end();

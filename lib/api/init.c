@@ -13,8 +13,8 @@
 #include "base/message.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
-#include "lib/api/above.h"
 #include "lib/api/cold.h"
+#include "lib/api/observers.h"
 #include "lib/cpu/cpu.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
@@ -119,7 +119,7 @@ static void thread_end(void *heap)
 {
     struct caller caller = CALLER_HERE;
     (void)heap;
-    cpu_thread_end(&caller);
+    observers_thread_end(&caller);
     cold_thread_end();
 }
 

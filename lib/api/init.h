@@ -25,4 +25,19 @@ void init_thread_watch(void);
 /* At the start: whether the program has C++ operators of its own (lib/api/cxx.c). */
 void cxx_find_operators(void);
 
+/* What this room asks of those above it: control (lib/control), and the faces of other allocators
+ * (lib/faces), which change nothing unless the program uses them. */
+
+/* The allocator is up, and this thread holds no lock: applies the options. */
+void control_init(void);
+
+/* `config` is loaded and nothing else is up: reads variables and options and changes `config`. */
+void faces_init(void);
+/* The allocator is up, and this thread holds no lock: sets up dumps. */
+void faces_ready(void);
+/* The program ends: makes the last dumps and reports. May not return. */
+void faces_exit(void);
+/* The program has loaded an object. */
+void faces_loaded(void);
+
 #endif

@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "lib/api/init.h"
 #include "lib/api/locks.h"
+#include "lib/api/observers.h"
 #include "lib/cpu/cpu.h"
 #include "lib/process/process.h"
 
@@ -36,7 +37,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         return EAGAIN; /* a glibc before 2.34 without libpthread */
     if (locks_prepare != NULL)
         locks_prepare();
-    bool watched = load_relaxed(&cpu_running) || load_relaxed(&waits_running);
+    bool watched = observers_want_threads();
     struct start *start = likely(!watched) ? NULL : malloc(sizeof *start);
     if (start == NULL)
         return create(thread, attributes, run, argument);
@@ -57,8 +58,7 @@ static void *begin(void *argument)
 {
     struct start start = *(struct start *)argument;
     free(argument);
-    if (load_relaxed(&cpu_running))
-        cpu_thread_begin();
+    observers_thread_begin();
     init_thread_watch();
     return start.run(start.argument);
 }

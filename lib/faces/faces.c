@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/above.h. */
+/* See lib/api/init.h: faces_init and its relatives. */
 #include <stddef.h>
 
 #include "base/compiler.h"
