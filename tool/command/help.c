@@ -93,10 +93,17 @@ static void show_all(void)
 bool help_version(const struct arguments *arguments, struct error *error)
 {
     (void)error;
-    if (arguments_value(arguments, FLAG_JSON))
-        printf("{\"schema\":\"memoir.version/1\",\"version\":\"%s\"}\n", MEMOIR_VERSION);
-    else
-        printf("memoir %s\n", MEMOIR_VERSION);
+    if (arguments_value(arguments, FLAG_JSON)) {
+        struct json json;
+        json_start(&json, stdout, false);
+        json_object(&json, NULL);
+        json_text(&json, "schema", "memoir.version/1");
+        json_text(&json, "version", MEMOIR_VERSION);
+        json_end(&json);
+        putchar('\n');
+        return true;
+    }
+    printf("memoir %s\n", MEMOIR_VERSION);
     return true;
 }
 

@@ -6,7 +6,6 @@
 #include "tool/compat/compat.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -14,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tool/symbol/elf/elf.h"
 
 static void head_of_heap(struct compat_head *head, const char *line);
 static void own_file(struct profile *profile, const char *path, uint32_t made, bool always);
@@ -98,19 +99,15 @@ FILE *compat_named_file(const char *path)
 
 static void own_file(struct profile *profile, const char *path, uint32_t made, bool always)
 {
-    Elf64_Ehdr head;
+    struct headers headers;
     FILE *file = compat_named_file(path);
-    if (file && fread(&head, sizeof head, 1, file) == 1 &&
-        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-        head.e_phentsize == sizeof(Elf64_Phdr) && head.e_phoff <= INT64_MAX &&
-        fseek(file, (long)head.e_phoff, SEEK_SET) == 0) {
-        Elf64_Phdr segment;
-        for (unsigned i = 0; i < head.e_phnum && fread(&segment, sizeof segment, 1, file) == 1; i++)
-            if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
-                own_segment(profile, path, &segment, made, always);
-    }
-    if (file)
-        fclose(file);
+    if (!file)
+        return;
+    if (headers_read_file(&headers, fileno(file)) && headers.whole)
+        for (unsigned i = 0; i < headers.count; i++)
+            if (headers.parts[i].p_type == PT_LOAD && (headers.parts[i].p_flags & PF_X))
+                own_segment(profile, path, &headers.parts[i], made, always);
+    fclose(file);
 }
 
 /* The code of a segment of a file, at the addresses that the file itself has: of all that is in no

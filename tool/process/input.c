@@ -302,7 +302,7 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
     bool ok = profile_read_file(profile, path, options, &reason);
     progress_end();
     if (ok && profile->failed)
-        return error_set(error, ERROR_INPUT, "%s: out of memory", name);
+        return error_set(error, ERROR_INPUT, "%s: %s", name, error_out_of_memory);
     if (ok)
         return true;
     if (reason.asked) {
