@@ -91,7 +91,7 @@ static void prepare_columns(struct merging *it)
         free(samples->history);
         samples->history = NULL;
         to->history_moments = 0;
-        if (it->factor > 0) /* of two processes there is no one course of time */
+        if (it->factor > 0) /* two processes have no common time */
             to->points.count = to->moments.count = 0;
     }
 }

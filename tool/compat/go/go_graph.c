@@ -282,7 +282,7 @@ static void sort(struct go_graph *graph, bool cum)
         qsort(graph->order, graph->count, sizeof *graph->order, compare_order);
 }
 
-/* Of a tree only nodes that could be shown go: what is below the others is no one's. */
+/* Of a tree only nodes that could be shown go: what is below the others is lost. */
 static void keep_only(struct go_graph *graph, size_t count, int64_t cutoff)
 {
     for (size_t i = 0; i < (graph->is_tree ? graph->count : graph->nodes_count); i++)
