@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a file that no option of ours asked for, in memory (/dev/shm); the option's own limit is larger. */
+/* Of a file that no option of ours asked for, in memory (/dev/shm); the limit of the option
+ * recorder is larger. */
 enum { KEPT_BYTES = 16 << 20 };
 
 /* Where this process's file is to be. */
