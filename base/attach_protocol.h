@@ -26,7 +26,7 @@ enum {
     ATTACH_ANSWER = 0x3161656d,
     ATTACH_LINE_MAX = 4096,
     ATTACH_PACKET = 16 << 10,
-    ATTACH_TEXT_MAX = 4 << 20,
+    ATTACH_TEXT_MAX = 4 << 20, /* bytes of an answer that is text; dumps go through descriptors */
     ATTACH_FOLDERS = 4,
     ATTACH_PATH_MAX = 108, /* what a socket's address holds, the end included */
 };

@@ -83,7 +83,7 @@ struct call_hooks {
                    uintptr_t result, uintptr_t args[4]);
     void *extra;
 };
-enum { CALL_HOOKS_MAX = 4 };
+enum { CALL_HOOKS_MAX = 4 }; /* as many as jemalloc has */
 
 extern HIDDEN bool calls_any;
 

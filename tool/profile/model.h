@@ -26,6 +26,7 @@
 #include "base/file/capture_format.h"
 #include "tool/memory/memory.h"
 
+/* Columns: room for each TYPE_ of this header at once. */
 enum { PROFILE_TYPES_MAX = 32, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };
 
 /* The one frame, and the thread, of samples for all that no recorded block stands for

@@ -81,6 +81,7 @@ size_t module_owns(struct module *module, const struct image *image, uint64_t *f
 static bool symbol_is_near(const struct table_symbol *symbol, const struct starts *starts,
                            uint64_t address)
 {
+    /* Functions in between, by the unwind tables; without those, a page. */
     enum { FUNCTIONS_MAX = 2, BYTES_MAX = 4096 };
     if (starts->count == 0)
         return address - symbol->start < BYTES_MAX;

@@ -117,7 +117,7 @@ static void apply_slab_sizes(const char *at)
 /* What jemalloc's start makes of numbers that are right and can't be had. */
 static void apply_limits(void)
 {
-    enum { COUNT_MAX = 4094, THREADS_FIRST = 4, LARGE_MIN = 16 << 10 };
+    enum { COUNT_MAX = 4094, THREADS_FIRST = 4, LARGE_MIN = 16 << 10 }; /* jemalloc's */
     if (jemalloc_values[JEMALLOC_narenas].number > COUNT_MAX)
         jemalloc_write("<jemalloc>: Reducing narenas to limit (4094)\n");
     if (jemalloc_values[JEMALLOC_max_background_threads].number > COUNT_MAX + 1)

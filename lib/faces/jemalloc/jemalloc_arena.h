@@ -17,7 +17,7 @@
 
 #include "lib/alloc/alloc.h"
 
-enum { ARENAS_MAX = 4095, ARENA_NAME_SIZE = 32 };
+enum { ARENAS_MAX = 4095, ARENA_NAME_SIZE = 32 }; /* jemalloc's limits */
 
 /* As in jemalloc.h. The bool results are true for "no": refused, or not done. */
 struct extent_hooks {

@@ -25,6 +25,6 @@ struct thread_event {
     uint64_t interval;
     bool allocated_only;
 };
-enum { THREAD_EVENTS_MAX = 4 };
+enum { THREAD_EVENTS_MAX = 4 }; /* as many as jemalloc has */
 
 #endif

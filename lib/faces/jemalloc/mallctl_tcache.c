@@ -12,7 +12,7 @@
 #include "lib/faces/jemalloc/jemalloc_tcache.h"
 #include "lib/faces/jemalloc/mallctl.h"
 
-enum { CACHES_MAX = 4094 };
+enum { CACHES_MAX = 4094 }; /* numbers that MALLOCX_TCACHE has room for */
 
 static uint8_t caches[CACHES_MAX / 8 + 1]; /* a bit for each number that is in use */
 

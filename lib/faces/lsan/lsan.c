@@ -17,7 +17,7 @@
 #include "lib/heap/observer.h"
 #include "lib/process/process.h"
 
-enum { FILE_MAX = 1 << 20 };
+enum { FILE_MAX = 1 << 20 }; /* bytes of a file of suppressions, which is read as a whole */
 
 /* The program may define these. */
 extern int __lsan_is_turned_off(void) __attribute__((weak));

@@ -8,6 +8,7 @@
 #include "lib/faces/lsan/lsan.h"
 #include "lib/watch/watch.h"
 
+/* Static, as a report must not allocate: 1,024 lines are more than such files have. */
 enum { PATTERNS_MAX = 1024, PATTERN_SIZE = 256 };
 
 static BULK struct pattern {

@@ -14,6 +14,7 @@
 #include "tool/report/report.h"
 #include "tool/report/text/resident.h"
 
+/* Unless --rows says it: behind the tenth row, only those with 1 % or more. */
 enum { ROWS_MAX = 25, ROWS_MIN = 10 };
 
 /* Which columns there is room and data for. */

@@ -13,7 +13,7 @@
 #include "tool/report/report.h"
 
 enum {
-    LINES_MAX = 60,
+    LINES_MAX = 60, /* about a screen, unless --rows says it */
     BAR_WIDTH = 8,
     VALUE_WIDTH = 10,
     SHARE_WIDTH = 7,

@@ -12,7 +12,7 @@
 
 #include "tool/memory/memory.h"
 
-enum { SYMBOLS_MAX = 1 << 26 };
+enum { SYMBOLS_MAX = 1 << 26 }; /* 1.6 GB of them: a larger table is a damaged one */
 
 /* A table that grows. */
 struct growing {
