@@ -19,15 +19,6 @@ enum {
     CAP_FIRST_BYTES = 8 << 10,
     CAP_FIRST_MAX = 3, /* at most this many blocks: the room of the smallest stock */
     CAP_FIRST_MIN = 1,
-    /* Refills again and again make it grow while it is below both of these. In bytes it is a share
-     * of what the program uses: a program of 2 MiB is not to have 1 MiB in bins. */
-    CAP_EAGER = 128,            /* blocks */
-    CAP_EAGER_BYTES = 16 << 10, /* bytes, */
-    CAP_EAGER_SHARE = 32,       /* plus one in this many of the bytes in use */
-    /* Only ever filled (blocks of other colours, which no malloc here takes), it grows while it is
-     * also below either of these: what it holds helps only to go home in fewer visits. */
-    CAP_FILLED = 32,            /* blocks */
-    CAP_FILLED_BYTES = 4 << 10, /* bytes */
     /* From this `stock.swings` on refills make it grow, and spills even beyond CAP_EAGER: a program
      * that takes 1,000 blocks and then frees them refills twice and spills once a turn. */
     GROW_SWINGS = 6,
@@ -320,12 +311,6 @@ static bool stock_grow(struct heap *heap, unsigned mark)
     return true;
 }
 
-static bool stock_eager(const struct heap *heap, const struct stock *stock, unsigned mark)
-{
-    size_t share = CAP_EAGER_BYTES + bins_used_bytes(heap) / CAP_EAGER_SHARE;
-    return stock->cap < CAP_EAGER && stock->cap * size_of(mark) < share;
-}
-
 /* A bin that may hold no block may hold some now, or still none. Now and then idle ones make room
  * for it. */
 static bool bin_open(struct heap *heap, unsigned mark, struct stock *stock)
@@ -362,11 +347,11 @@ bool heap_refill(struct heap *heap, unsigned mark)
         return false;
     if (unlikely(stock->cap == 0) && !bin_open(heap, mark, stock))
         return false;
-    heap->turns++;
+    bin_turn(heap, stock);
     if (stock->swings < GROW_SWINGS)
         stock->swings += 2;
     if (stock->swings >= GROW_SWINGS && stock->batch >= stock->cap / 2 &&
-        stock_eager(heap, stock, mark) && stock_grow(heap, mark))
+        bin_is_eager(heap, mark, stock) && stock_grow(heap, mark))
         stock = heap_stock(heap, mark);
     bool hidden = heap_hide(heap);
     if (unlikely(heap_cached(heap, mark) > 0)) { /* a signal handler has freed some */
@@ -522,12 +507,13 @@ bool heap_spill(struct heap *heap, unsigned mark)
         return bin_open(heap, mark, stock);
     if (!bin_full(heap, mark))
         return true; /* it was not full: another thread has just freed the block */
-    heap->turns++;
+    bin_turn(heap, stock);
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
     bool swings = stock->swings >= GROW_SWINGS, fills_only = stock->swings == 0;
     stock->swings = swings ? 0 : (uint8_t)(stock->swings - !fills_only);
-    bool few = stock->cap < CAP_FILLED || stock->cap * size_of(mark) < CAP_FILLED_BYTES;
-    if ((swings || (fills_only && few && stock_eager(heap, stock, mark))) && stock_grow(heap, mark))
+    bool pays =
+        swings || bin_is_busy(heap, mark, stock) || (fills_only && bin_may_fill(heap, mark, stock));
+    if (pays && stock_grow(heap, mark))
         return true;
     stock = heap_stock(heap, mark);
     bin_give(heap, mark, (stock->cap + 1u) / 2);

@@ -32,7 +32,14 @@ void bins_empty_idle(struct heap *heap, unsigned except);
  * what they have back. */
 void bins_shrink(struct heap *heap);
 
-/* What bin_bound.c answers. Memory in use in the heap's node. */
+/* What bin_bound.c answers. Counts a refill or a spill of the bin. */
+void bin_turn(struct heap *heap, struct stock *stock);
+/* Whether the bin makes a good part of the heap's refills and spills, and may grow for that. */
+bool bin_is_busy(const struct heap *heap, unsigned mark, const struct stock *stock);
+/* Whether it may grow since it was refilled again and again; since it was only ever filled. */
+bool bin_is_eager(const struct heap *heap, unsigned mark, const struct stock *stock);
+bool bin_may_fill(const struct heap *heap, unsigned mark, const struct stock *stock);
+/* Memory in use in the heap's node. */
 size_t bins_used_bytes(const struct heap *heap);
 /* What the bins may hold in all, to grow for blocks of this size: a share of the memory in use, up
  * to the option. */

@@ -10,6 +10,25 @@
 #include "lib/window/window.h"
 
 enum {
+    /* Refills again and again make it grow while it is below both of these. In bytes it is a share
+     * of what the program uses: a program of 2 MiB is not to have 1 MiB in bins. */
+    CAP_EAGER = 128,            /* blocks */
+    CAP_EAGER_BYTES = 16 << 10, /* bytes, */
+    CAP_EAGER_SHARE = 32,       /* plus one in this many of the bytes in use */
+    /* Only ever filled (blocks of other colours, which no malloc here takes), it grows while it is
+     * also below either of these: what it holds helps only to go home in fewer visits. */
+    CAP_FILLED = 32,            /* blocks */
+    CAP_FILLED_BYTES = 4 << 10, /* bytes */
+    /* Beyond all these limits it grows while it is below both of these, if at least BUSY_TURNS of
+     * some hundred refills and spills of the heap are its own. A thread that makes blocks and one
+     * that frees them meet at the centre each time: with 64 and 16 blocks a visit, a quarter of
+     * their time was spent there. */
+    CAP_BUSY = 1024,           /* blocks */
+    CAP_BUSY_BYTES = 16 << 10, /* bytes, */
+    CAP_BUSY_SHARE = 64,       /* plus one in this many of the bytes in use */
+    BUSY_TURNS = 8,
+    STRETCH = 64, /* see `stock.lately` */
+    LATELY_MAX = 15,
     /* Up to here a bin may grow whatever the other bins hold: */
     CAP_FAIR_BYTES = 8 << 10, /* bytes; less where there are many threads, */
     CAP_FAIR_CROWD = 1 << 10, /* but at least this many bytes */
@@ -26,6 +45,45 @@ enum {
 };
 
 struct heap_cache heap_cache_first = {.max = BLOCK_MAX};
+
+void bin_turn(struct heap *heap, struct stock *stock)
+{
+    uint8_t stretch = (uint8_t)(heap->turns++ / STRETCH);
+    uint8_t since = (uint8_t)(stretch - stock->stretch);
+    unsigned lately = since == 0 ? stock->lately : since == 1 ? stock->lately / 2u : 0;
+    stock->lately = (uint8_t)(lately < LATELY_MAX ? lately + 1 : LATELY_MAX) & LATELY_MAX;
+    stock->stretch = stretch;
+}
+
+/* Whether the bin's blocks take fewer bytes than these and a share of the memory in use. */
+static bool is_below(const struct heap *heap, unsigned mark, const struct stock *stock,
+                     size_t bytes, size_t share)
+{
+    size_t held = stock->cap * class_size(mark_class(mark));
+    return held < bytes + bins_used_bytes(heap) / share;
+}
+
+bool bin_is_busy(const struct heap *heap, unsigned mark, const struct stock *stock)
+{
+    return stock->lately >= BUSY_TURNS && stock->cap < CAP_BUSY &&
+           is_below(heap, mark, stock, CAP_BUSY_BYTES, CAP_BUSY_SHARE);
+}
+
+static bool has_little(const struct heap *heap, unsigned mark, const struct stock *stock)
+{
+    return stock->cap < CAP_EAGER && is_below(heap, mark, stock, CAP_EAGER_BYTES, CAP_EAGER_SHARE);
+}
+
+bool bin_is_eager(const struct heap *heap, unsigned mark, const struct stock *stock)
+{
+    return has_little(heap, mark, stock) || bin_is_busy(heap, mark, stock);
+}
+
+bool bin_may_fill(const struct heap *heap, unsigned mark, const struct stock *stock)
+{
+    size_t held = stock->cap * class_size(mark_class(mark));
+    return (stock->cap < CAP_FILLED || held < CAP_FILLED_BYTES) && has_little(heap, mark, stock);
+}
 
 size_t bins_used_bytes(const struct heap *heap)
 {

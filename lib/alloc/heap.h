@@ -47,8 +47,11 @@ struct stock {
     uint16_t batch; /* blocks to take at the next refill */
     /* +2 a refill until it is 6 or more, -1 a spill. At 6 or more a refill may grow the bin; a
      * spill may, too, and sets it to 0. */
-    uint8_t swings;
-    bool armed; /* the clock's end is a sample if nothing more is to wait for */
+    uint8_t swings : 3;
+    bool armed : 1; /* the clock's end is a sample if nothing more is to wait for */
+    /* Refills and spills, of the heap's last 64 to 128; `stretch` numbers stretches of 64. */
+    uint8_t lately : 4;
+    uint8_t stretch;
     uint64_t slots[];
 };
 

@@ -48,24 +48,10 @@ int main(int count, char **arguments)
 END
 "${CC:-cc}" -O2 -fno-builtin -pthread -o "$place/slots" "$place/slots.c"
 
-# visits OPTIONS MIN MAX OPERATIONS: of a whole run
-visits() {
-    options=$1
-    shift
-    MEMOIR=heap:off$options LD_PRELOAD="$library" valgrind --tool=callgrind --compress-strings=no \
-        --callgrind-out-file="$place/calls" "$place/slots" "$@" >"$place/log" 2>&1 || {
-        cat "$place/log" >&2
-        return 1
-    }
-    awk '/^cfn=/ { at = $0 ~ /^cfn=central_(take|give|take_one)$/ }
-        at && /^calls=/ { sub(/calls=/, ""); sum += $1 }
-        END { print sum + 0 }' "$place/calls"
-}
-
 # a_million OPTIONS MIN MAX: visits in a million operations of a process that has made 300,000
 a_million() {
-    short=$(visits "$1" "$2" "$3" 150000)
-    long=$(visits "$1" "$2" "$3" 400000)
+    short=$(visits "$1" "$place/slots" "$2" "$3" 150000)
+    long=$(visits "$1" "$place/slots" "$2" "$3" 400000)
     [ "$short" -gt 100 ] || { echo "nothing is counted: $short" >&2 && return 1; }
     echo $(((long - short) * 2))
 }

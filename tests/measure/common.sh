@@ -10,3 +10,17 @@ root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 library=${MEMOIR_LIB:-$root/build/libmemoir.so}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
+
+# visits OPTIONS COMMAND...: visits to the centre of a whole run, by callgrind
+visits() {
+    options=$1
+    shift
+    MEMOIR=heap:off$options LD_PRELOAD="$library" valgrind --tool=callgrind --compress-strings=no \
+        --callgrind-out-file="$place/calls" "$@" >"$place/log" 2>&1 || {
+        cat "$place/log" >&2
+        return 1
+    }
+    awk '/^cfn=/ { at = $0 ~ /^cfn=central_(take|give|take_one)$/ }
+        at && /^calls=/ { sub(/calls=/, ""); sum += $1 }
+        END { print sum + 0 }' "$place/calls"
+}
