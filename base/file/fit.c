@@ -14,10 +14,11 @@ struct margins {
 
 static void split(struct fit_counts counts, uint64_t cells[FIT_CELLS]);
 
-void fit_add(struct fit *fit, struct fit_counts seen, double weight)
+void fit_add(struct fit *fit, struct fit_counts seen, uint64_t blocks, double weight)
 {
     uint64_t parts[FIT_CELLS];
     split(seen, parts);
+    fit->blocks += (double)blocks;
     for (unsigned i = 0; i < FIT_CELLS; i++) {
         fit->cells[i].seen += (double)parts[i];
         fit->cells[i].unseen += (double)parts[i] * (weight - 1);
@@ -93,19 +94,42 @@ static double never_below_0(double value)
     return value > 0 ? value : 0;
 }
 
+/* A cell without a sample, beside one that has some: half a block is taken for recorded there. */
+static double product(double one, double two, double half)
+{
+    if (one <= 0 && two <= 0)
+        return 0;
+    return (one > 0 ? one : half) * (two > 0 ? two : half);
+}
+
+/* No block of the peak was recorded, and yet some of its blocks must still be live: as many as keep
+ * the proportion of the other two cells. */
+static double both_without_peak(const double unseen[FIT_CELLS], const struct margins *left,
+                                double low, double high)
+{
+    double live = unseen[FIT_LIVE_ONLY], freed = unseen[FIT_NEITHER];
+    double both = live + freed > 0
+                      ? (left->live * freed - (left->off - left->live) * live) / (live + freed)
+                      : low;
+    return both < low ? low : least(both, high);
+}
+
 /*
  * How much of BOTH was not seen, for sums `left` that were not seen. If the cells were the sample's
  * times two factors each, BOTH * NEITHER / (LIVE_ONLY * PEAK_ONLY) is what it is in the sample.
- * The difference of the products grows with BOTH, so its zero is found by halving. Where cells
- * without a sample make both products 0, BOTH is as large as can be, or, without a sample of its
- * own, as small.
+ * The difference of the products grows with BOTH, so its zero is found by halving. If chance left
+ * one of the cells without a sample, a product of 0 would take all that was not seen from another
+ * cell, and its rows would pass for known. If one product has no sample at all, BOTH is as large as
+ * can be, or, without a sample of its own, as small.
  */
-static double both_of(const double unseen[FIT_CELLS], const struct margins *left)
+static double both_of(const double unseen[FIT_CELLS], const struct margins *left, double half)
 {
     enum { HALVINGS = 60 };
     double low = never_below_0(left->live - left->off), high = least(left->live, left->peak);
-    double same = unseen[FIT_BOTH] * unseen[FIT_NEITHER];
-    double other = unseen[FIT_LIVE_ONLY] * unseen[FIT_PEAK_ONLY];
+    double same = product(unseen[FIT_BOTH], unseen[FIT_NEITHER], half);
+    double other = product(unseen[FIT_LIVE_ONLY], unseen[FIT_PEAK_ONLY], half);
+    if (unseen[FIT_BOTH] <= 0 && unseen[FIT_PEAK_ONLY] <= 0)
+        return low > 0 ? both_without_peak(unseen, left, low, high) : low;
     if (same <= 0 && other <= 0)
         return unseen[FIT_BOTH] > 0 ? high : low;
     for (unsigned i = 0; i < HALVINGS; i++) {
@@ -173,7 +197,7 @@ static struct fit_counts at_most(const struct fit *fit, const struct fit_counts 
 
 void fit_solve(struct fit *fit, struct fit_counts exact, bool covered)
 {
-    double seen[FIT_CELLS], unseen[FIT_CELLS], shares[FIT_CELLS];
+    double seen[FIT_CELLS], unseen[FIT_CELLS], shares[FIT_CELLS], all = 0;
     /* Counters are read one after the other while the program runs. */
     exact.live = smaller(exact.live, exact.allocated);
     exact.peak = smaller(exact.peak, exact.allocated);
@@ -186,7 +210,9 @@ void fit_solve(struct fit *fit, struct fit_counts exact, bool covered)
         const struct fit_cell *cell = &fit->cells[i];
         seen[i] = cell->seen;
         unseen[i] = cell->unseen > cell->seen * 1e-9 ? cell->unseen : 0;
+        all += unseen[i];
     }
+    double half = fit->blocks > 0 ? all / fit->blocks / 2 : 0;
     struct margins sums = margins_of(seen);
     shares_of(shares, &counted, &sums); /* below 1 if the counters are older than the rows */
     for (unsigned i = 0; i < FIT_CELLS; i++) {
@@ -197,7 +223,7 @@ void fit_solve(struct fit *fit, struct fit_counts exact, bool covered)
     struct margins left = {
         never_below_0(counted.live - sums.live), never_below_0(counted.freed - sums.freed),
         never_below_0(counted.peak - sums.peak), never_below_0(counted.off - sums.off)};
-    set_targets(fit, &exact, seen[FIT_BOTH] + both_of(unseen, &left));
+    set_targets(fit, &exact, seen[FIT_BOTH] + both_of(unseen, &left, half));
     reach_targets(fit, unseen);
 }
 

@@ -18,8 +18,9 @@
  *
  * Counters do not tell how many blocks of the peak are still live. The targets are those that keep
  * the proportions of the sample: with one factor for live, one for freed, one for the peak and one
- * for the rest, each cell being multiplied by two of them. Only what was not seen is multiplied: a
- * recorded block surely exists.
+ * for the rest, each cell being multiplied by two of them. A cell in which
+ * chance left no sample counts as half a block. Only what was not seen is multiplied: a recorded
+ * block surely exists.
  *
  * Use: set it to zero, `fit_add` for each row, `fit_solve`, then `fit_give` for each row and
  * `fit_rest`.
@@ -55,10 +56,12 @@ struct fit_cell {
 
 struct fit {
     struct fit_counts exact;
+    double blocks; /* recorded */
     struct fit_cell cells[FIT_CELLS];
 };
 
-void fit_add(struct fit *fit, struct fit_counts seen, double weight);
+/* `blocks` were recorded, of which each stands for `weight`; `seen` counts them or their bytes. */
+void fit_add(struct fit *fit, struct fit_counts seen, uint64_t blocks, double weight);
 /* `exact` is what was counted. Where not every block was subject to sampling (not `covered`), rows
  * keep their estimates, reduced if they exceed a counter. */
 void fit_solve(struct fit *fit, struct fit_counts exact, bool covered);

@@ -29,9 +29,10 @@ struct adding {
 static void add_row(void *context, const struct track_row *row)
 {
     struct adding *adding = context;
-    fit_add(&adding->scale->objects[row->class], objects_of(row), row->weight);
+    uint64_t blocks = row->allocated.objects;
+    fit_add(&adding->scale->objects[row->class], objects_of(row), blocks, row->weight);
     if (row->class == ACCOUNT_LARGE)
-        fit_add(&adding->scale->large_bytes, usable_of(row), row->weight);
+        fit_add(&adding->scale->large_bytes, usable_of(row), blocks, row->weight);
     adding->peak_bytes += (double)row->peak.usable * row->weight;
 }
 

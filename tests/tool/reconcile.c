@@ -4,7 +4,8 @@
  * counters the rows and what none of them stands for add up to the counters, to the byte; and of
  * each row, and of the rest, no more is live, or was live at the peak, than was allocated. A row is
  * never less than what was seen, unless a counter is; without classes that were sampled, all is
- * left over.
+ * left over. A row of one recorded block stands for more than that block, unless the counters leave
+ * nothing else.
  */
 #include "tool/profile/capture/reconcile.h"
 #include "tool/profile/capture/capture.h"
@@ -190,10 +191,51 @@ static void peak_without_a_sample_is_left_over(void)
     assert(rest.peak.objects == 20 && rest.allocated.objects == 20 && rest.live.objects == 0);
 }
 
+/* One block of `late` was recorded, of some thousand that it made. That chance recorded no block of
+ * the peak that was freed does not make that one block all that there are. */
+static void one_sample_is_no_certainty(void)
+{
+    static struct reconcile it;
+    struct reconcile_sums keeps = {sum_of(5, 256), sum_of(5, 256), sum_of(5, 256)};
+    struct reconcile_sums churns = {sum_of(5, 256), sum_of(0, 256), sum_of(0, 256)};
+    struct reconcile_sums late = {sum_of(1, 256), sum_of(1, 256), sum_of(0, 256)};
+    reconcile_start(&it);
+    reconcile_class(&it,
+                    &(struct capture_class){
+                        256, {22000, 22000 * 256}, {11000, 11000 * 256}, {11500, 11500 * 256}});
+    reconcile_add(&it, 0, &keeps, 2000);
+    reconcile_add(&it, 0, &churns, 2000);
+    reconcile_add(&it, 0, &late, 2000);
+    reconcile_solve(&it, true);
+    assert(reconcile_weights(&it, 0, &late, 2000).allocated > 200);
+    late = reconcile_give(&it, 0, &late, 2000);
+    assert(late.allocated.objects > 200 && late.live.objects == late.allocated.objects);
+}
+
+/* The same where no block of the peak was recorded, and more were live then than were freed. */
+static void one_sample_without_a_peak(void)
+{
+    static struct reconcile it;
+    struct reconcile_sums keeps = {sum_of(3, 256), sum_of(3, 256), sum_of(0, 256)};
+    struct reconcile_sums churns = {sum_of(1, 256), sum_of(0, 256), sum_of(0, 256)};
+    reconcile_start(&it);
+    reconcile_class(&it, &(struct capture_class){
+                             256, {8000, 8000 * 256}, {6000, 6000 * 256}, {5000, 5000 * 256}});
+    reconcile_add(&it, 0, &keeps, 2000);
+    reconcile_add(&it, 0, &churns, 2000);
+    reconcile_solve(&it, true);
+    keeps = reconcile_give(&it, 0, &keeps, 2000);
+    churns = reconcile_give(&it, 0, &churns, 2000);
+    assert(keeps.live.objects == 6000 && churns.live.objects == 0);
+    assert(churns.allocated.objects > 200);
+}
+
 int main(void)
 {
     static struct mix mix;
     peak_counts_as_allocated();
+    one_sample_is_no_certainty();
+    one_sample_without_a_peak();
     peak_without_a_sample_is_left_over();
     for (unsigned i = 0; i < MIXES; i++) {
         mix_make(&mix);

@@ -69,8 +69,9 @@ static struct fit_counts bytes_of(const struct reconcile_sums *sums)
 void reconcile_add(struct reconcile *it, unsigned class, const struct reconcile_sums *seen,
                    double weight)
 {
-    fit_add(&it->classes[class].fit_blocks, blocks_of(seen), weight);
-    fit_add(&it->classes[class].fit_bytes, bytes_of(seen), weight);
+    uint64_t blocks = seen->allocated.objects;
+    fit_add(&it->classes[class].fit_blocks, blocks_of(seen), blocks, weight);
+    fit_add(&it->classes[class].fit_bytes, bytes_of(seen), blocks, weight);
 }
 
 static struct fit_counts times(struct fit_counts blocks, uint64_t size)
