@@ -235,7 +235,7 @@ static void *take_left(size_t size, size_t align)
 static bool kept_yield(size_t size, const struct caller *caller)
 {
     bool debugged = debugging_yield(caller), cells = cells_yield(size), large = large_yield();
-    return debugged || cells || large;
+    return mirror_yield() || debugged || cells || large;
 }
 
 /* Whether the kernel's setting for overcommit allows the block; an alignment counts as the size

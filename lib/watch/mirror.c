@@ -37,6 +37,7 @@ static struct os_file_id id; /* of what `file` was when it was opened */
 static int (*reopen)(void);  /* its descriptor again, or a negative number */
 static uint32_t busy;        /* a turn: a sheet is being added */
 static bool silent;          /* nothing is said when it is full */
+static bool limited;         /* `most` is what the limit of addresses leaves */
 
 static bool make(enum sheet_kind kind, uint32_t at, bool wait);
 static int sheet_add(void);
@@ -123,6 +124,7 @@ static NOINLINE void tell_full(int error)
                       : error == ENOSPC ? "make space, or choose another folder"
                       : error == EBADF  ? "the program has closed its descriptor"
                       : error == ENOSYS ? "the program's seccomp filter would end it for more"
+                      : limited         ? "raise the limit of addresses (ulimit -v)"
                                         : "raise recorder.memory");
     print_char(&line, '\n');
     message_flush(&line);
@@ -161,7 +163,8 @@ bool mirror_log(const void *bytes, size_t length)
 static uint64_t allowed(uint64_t bytes)
 {
     uint64_t limit = os_limit(RLIMIT_AS) / LIMITED_SHARE;
-    return bytes < limit ? bytes : limit;
+    limited |= limit < bytes;
+    return limit < bytes ? limit : bytes;
 }
 
 int mirror_open(int fd, int (*again)(void), uint64_t bytes, bool quiet)
@@ -177,6 +180,21 @@ int mirror_open(int fd, int (*again)(void), uint64_t bytes, bool quiet)
     reopen = again;
     silent = quiet;
     return sheet_add();
+}
+
+bool mirror_yield(void)
+{
+    if (!mirror_on() || confined(CONFINE_GROW) || !turn_take(&busy))
+        return false;
+    uint32_t kept = (uint32_t)(allowed((uint64_t)most * RECORDER_SHEET) / RECORDER_SHEET);
+    kept = kept > count ? kept : count;
+    bool yields = kept < most;
+    if (yields) {
+        os_unmap(place + (size_t)kept * RECORDER_SHEET, (size_t)(most - kept) * RECORDER_SHEET);
+        most = kept;
+    }
+    turn_give(&busy);
+    return yields;
 }
 
 struct recorder_head *mirror_opened(void)
@@ -202,6 +220,8 @@ void mirror_forget(void)
     }
     if (count > 0)
         os_map_over(place, (size_t)count * RECORDER_SHEET);
+    if (place != NULL && count < most)
+        os_unmap(place + (size_t)count * RECORDER_SHEET, (size_t)(most - count) * RECORDER_SHEET);
     place = NULL;
     count = most = 0;
     file = -1;

@@ -78,6 +78,9 @@ bool mirror_code_has(uintptr_t pc);
  * value. `again` opens it once more, should the program close it; a negative number: it can't.
  * `quiet`: nothing is said when it is full. The descriptors stay the caller's. */
 int mirror_open(int fd, int (*again)(void), uint64_t most, bool quiet);
+/* Addresses that the file may not have any more, since the program lowered its limit, are given
+ * back; false: there are none. */
+bool mirror_yield(void);
 /* The head of that file. */
 struct recorder_head *mirror_opened(void);
 /* Every event is counted there from now on, by all threads. */

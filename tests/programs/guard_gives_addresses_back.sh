@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # A program that lowers RLIMIT_AS, although guarded blocks have a reserve of 1 TiB of addresses: it gets
 # its memory, and one line says what was given back. The same for blocks with an owner, for smaller ones
-# when all addresses are in freed larger ones, and for other sizes under RLIMIT_DATA. Guarded blocks count for the option limit.
+# when all addresses are in freed larger ones, and for other sizes under RLIMIT_DATA. So does one with a
+# recorder file. Guarded blocks count for the option limit.
 . "$(dirname "$0")/common.sh"
 cd "$place" || exit 2
 cat >lowers.c <<'END_OF_PROGRAM'
@@ -43,6 +44,39 @@ for options in heap:on guard:sampled guard:full guard:full,guard.memory:4M debug
     debug:on | *guard.memory*) [ "$lines" -eq 1 ] || fail "$options: nothing is said: $(cat err)" ;;
     esac
 done
+
+# The same with a recorder file, which has a reserve of addresses, too; also in a forked child.
+cat >lowers_more.c <<'END_OF_PROGRAM'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    struct rlimit limit = {(rlim_t)96 << 20, (rlim_t)96 << 20};
+    char *volatile first = malloc(100000);
+    int got = 0, status = 0;
+    memset(first, 1, 100000);
+    if (count > 1 && strcmp(words[1], "child") == 0 && fork() != 0)
+        return wait(&status) > 0 && status == 0 ? 0 : 3;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        return 2;
+    for (void *volatile block; got < 20 && (block = malloc(1000000)) != NULL; got++)
+        memset(block, 1, 1000000);
+    return printf("%d blocks\n", got) > 0 && got == 20 ? 0 : 1;
+}
+END_OF_PROGRAM
+build lowers_more.c -o lowers_more
+for options in heap:on heap.rate:0 harden:on; do
+    for who in itself child; do
+        MEMOIR=$options,recorder:$place/recorder LD_PRELOAD=$MEMOIR_LIB ./lowers_more $who >out 2>err ||
+            fail "recorder, $options, $who: exit code $?: $(cat out err)"
+        rm -f recorder*
+    done
+done
+"$MEMOIR_TOOL" run --output lowered.memoir --lib "$MEMOIR_LIB" ./lowers_more >out 2>err || fail "run: $(cat out err)"
 
 cat >fills.c <<'END_OF_PROGRAM'
 #define _GNU_SOURCE
