@@ -46,6 +46,7 @@ static void newest_add(const char *path, uint64_t since);
 static bool is_left(const char *path, size_t pid_at, uint64_t *since);
 static bool head_read(struct head *head, int fd);
 static void unborn_remove(const char *path, const char *number, int fd);
+static void orphan_remove(const char *name, size_t pid_at);
 
 void kept_name(char *path, size_t size)
 {
@@ -82,9 +83,14 @@ void kept_sweep(void)
         for (ssize_t at = 0; at < got && looks < LOOKS_MAX;) {
             const struct os_folder_entry *entry = (const struct os_folder_entry *)(batch + at);
             at += entry->length;
-            if (strncmp(entry->name, start, length) != 0)
+            bool hidden = entry->name[0] == '.';
+            if (strncmp(entry->name + hidden, start, length) != 0)
                 continue;
             looks++;
+            if (hidden) {
+                orphan_remove(entry->name + 1, length);
+                continue;
+            }
             print_start(&text, path, sizeof path);
             print_format(&text, FOLDER "/%s", entry->name);
             if (is_left(print_string(&text), sizeof FOLDER + length, &since))
@@ -168,4 +174,30 @@ static void unborn_remove(const char *path, const char *number, int fd)
         paths_remove(path);
         os_unlink(path);
     }
+}
+
+/* A list of paths whose recorder file somebody has removed. `name` is without the dot; its process
+ * is told at `pid_at`. */
+static void orphan_remove(const char *name, size_t pid_at)
+{
+    char path[NAME_SIZE];
+    struct print text;
+    struct os_ids ids;
+    uint32_t owner;
+    const char *number = name + pid_at;
+    pid_t pid = text_pid(&number);
+    size_t length = text_until(number, '.');
+    if (pid == 0 || os_process_alive(pid) ||
+        (strcmp(number + length, ".paths") != 0 && strcmp(number + length, ".paths.new") != 0))
+        return;
+    os_ids(&ids);
+    print_start(&text, path, sizeof path);
+    print_text(&text, FOLDER "/");
+    print_bytes(&text, name, (size_t)(number + length - name));
+    if (os_owner(print_string(&text), &owner))
+        return; /* the file is there */
+    print_start(&text, path, sizeof path);
+    print_format(&text, FOLDER "/.%s", name);
+    if (os_owner(print_string(&text), &owner) && owner == ids.user[1])
+        os_unlink(path);
 }

@@ -235,6 +235,14 @@ HEAPPROFILE=./unborn LD_PRELOAD=$MEMOIR_LIB ../told 0 end 2>errors
 [ ! -e $own-$ended ] && [ ! -e $own-$ended-2 ] && [ -e $own-$$ ] && [ -e $own-$ended-other ] ||
     fail "unborn: $(ls /dev/shm)"
 rm -f $own-*
+# Lists of paths whose recorder file is gone go, too; not those of living programs, or beside their file.
+hide=/dev/shm/.memoir-$(id -u)-end
+for name in $ended.paths $ended-2.paths.new $$.paths $ended.other $ended-3.paths; do echo a list >"$hide-$name"; done
+echo 'of another program' >$own-$ended-3
+HEAPPROFILE=./orphans LD_PRELOAD=$MEMOIR_LIB ../told 0 end 2>errors
+[ ! -e "$hide-$ended.paths" ] && [ ! -e "$hide-$ended-2.paths.new" ] && [ -e "$hide-$$.paths" ] &&
+    [ -e "$hide-$ended.other" ] && [ -e "$hide-$ended-3.paths" ] || fail "orphans: $(ls -A /dev/shm)"
+rm -f $own-* "$hide"-*
 # Killed between two lists of paths: nothing stays when it is recovered, or when a later program sweeps.
 if strace -f -o /dev/null true 2>/dev/null; then
     for i in 1 2 3 4 5 6 7 8 9; do
