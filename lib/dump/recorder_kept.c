@@ -176,7 +176,7 @@ static void unborn_remove(const char *path, const char *number, int fd)
     }
 }
 
-/* A list of paths whose recorder file somebody has removed. `name` is without the dot; its process
+/* A list of paths whose recorder file is gone. `name` is without the dot; its process
  * is told at `pid_at`. */
 static void orphan_remove(const char *name, size_t pid_at)
 {
