@@ -72,7 +72,7 @@ set(profiler_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_windo
     $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
     $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak> $<TARGET_OBJECTS:memoir_guard>
     $<TARGET_OBJECTS:memoir_dump>
-    $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/environment|process/next>
+    $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/environment|process/next|process/memory>
     $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler|gperftools/cpuprofile>)
 add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profiler_alone.c ${profiler_objects}
     $<FILTER:$<TARGET_OBJECTS:memoir_process>,INCLUDE,process/sleep>

@@ -26,7 +26,6 @@
 #include "lib/dump/dump_file.h"
 #include "lib/dump/dump_lock.h"
 #include "lib/dump/dump_name.h"
-#include "lib/dump/recorder_ahead.h"
 #include "lib/dump/recorder_file.h"
 #include "lib/heap/observer.h"
 
@@ -117,6 +116,15 @@ void dump_unlock(void)
     os_signals_release(&before);
 }
 
+/* A trigger that was turned away meanwhile is not left to the next slow call: an idle program may
+ * make none. */
+void dump_unlock_and_look(void)
+{
+    dump_unlock();
+    if (load_relaxed(&totals_due))
+        triggers_run();
+}
+
 static void tell_later(const struct dump_style *style)
 {
     void (*done)(const char *name) = load_acquire(&style->done); /* mallctl may change it */
@@ -126,8 +134,7 @@ static void tell_later(const struct dump_style *style)
     memcpy(finished[finished_count++].name, dump_last_name, sizeof dump_last_name);
 }
 
-/* Why the lock could not be taken. */
-static int lock_error(void)
+int dump_lock_error(void)
 {
     if (confined(CONFINE_FILES))
         return ENOSYS;
@@ -366,8 +373,9 @@ static const char *words_of(const struct dump_style *style, enum dump_reason rea
 }
 
 static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
+static const struct dump_style of_recorder = {.names = DUMP_NAMES_RECORDER};
 
-/* Reports an error, and returns it. A process that changed its user may not write to the folder of
+/* A process that changed its user may not write to the folder of
  * `memoir run`, which makes the capture from the recorder file then; that there is none of these,
  * either, was a message of its own. */
 static int complain_of_capture(int error)
@@ -377,15 +385,23 @@ static int complain_of_capture(int error)
     return complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
 }
 
+int dump_complain_of_capture(int error)
+{
+    return error == 0 || error == ENOENT ? error : complain_of_capture(error);
+}
+
+int dump_complain_of_recorder(int error)
+{
+    return error == 0 ? 0 : complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
+}
+
 /* Writes a snapshot to the capture. An error is reported each time, as it ends the capture. */
 static int snapshot(enum dump_reason reason, const char *words)
 {
     int error = reason == DUMP_TIME && !capture_file_due()
                     ? 0
                     : capture_file_snapshot(words, reason == DUMP_EXIT);
-    if (error != 0 && error != ENOENT)
-        return complain_of_capture(error);
-    return error;
+    return dump_complain_of_capture(error);
 }
 
 int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
@@ -423,7 +439,7 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
     if (name != NULL)
         name[0] = '\0';
     if (!dump_lock(waits(reason))) {
-        int error = lock_error();
+        int error = dump_lock_error();
         return error == EBUSY ? error
                               : complain(style, reason, path == NULL ? style->prefix : path,
                                          path != NULL, error);
@@ -432,21 +448,19 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
     int error = dump_write_locked(style, reason, path, words, &now);
     if (name != NULL)
         memcpy(name, dump_last_name, sizeof dump_last_name);
-    dump_unlock();
-    if (load_relaxed(&totals_due)) /* a trigger was turned away during this dump */
-        triggers_run();
+    dump_unlock_and_look();
     return error;
 }
 
 int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
 {
     if (!dump_lock(waits(reason)))
-        return lock_error();
+        return dump_lock_error();
     uint64_t bytes = 0;
     int error = write_profile(style, fd, dump_name_word(reason), &bytes);
     if (error == 0)
         add_relaxed(&written, 1);
-    dump_unlock();
+    dump_unlock_and_look();
     if (error != 0 && reason == DUMP_OUTSIDE) /* the client gets the error */
         __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
     else if (error != 0)
@@ -457,46 +471,46 @@ int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
 int dump_try(const char *path)
 {
     if (!dump_lock(true))
-        return lock_error();
+        return dump_lock_error();
     int error = strlen(path) < DUMP_NAME_SIZE ? dump_file_refused(os_file_at(path)) : ENAMETOOLONG;
     if (error == 0) {
         int fd = dump_file_open(path);
         error = fd < 0 ? -fd : 0;
         dump_file_abandon();
     }
-    dump_unlock();
+    dump_unlock_and_look();
     return error;
 }
 
 int dump_capture(const char *path)
 {
     if (!dump_lock(true))
-        return lock_error();
+        return dump_lock_error();
     int error = capture_file_begin(path);
     if (error != 0)
         complain_of_capture(error);
-    dump_unlock();
+    dump_unlock_and_look();
     return error;
 }
 
 int dump_capture_fd(int fd, char *name)
 {
     if (!dump_lock(true))
-        return lock_error();
+        return dump_lock_error();
     int error = capture_file_adopt(fd);
     memcpy(name, capture_file_name(), DUMP_NAME_SIZE);
     if (error == 0) {
         recorder_file_keep(); /* it may be killed */
         error = capture_file_snapshot("record", false);
     }
-    dump_unlock();
+    dump_unlock_and_look();
     return error;
 }
 
 int dump_capture_stop(const struct dump_style *style)
 {
     if (!dump_lock(true))
-        return lock_error();
+        return dump_lock_error();
     bool adopted = capture_file_adopted();
     if (adopted) /* first: nothing is to be added to a capture that is complete */
         recorder_file_capture(NULL);
@@ -504,96 +518,15 @@ int dump_capture_stop(const struct dump_style *style)
     int error = dump_write_locked(style, DUMP_EXIT, NULL, "record stop", &now);
     if (adopted)
         capture_file_stopped();
-    dump_unlock();
+    dump_unlock_and_look();
     return error;
-}
-
-static const struct dump_style of_recorder = {.names = DUMP_NAMES_RECORDER};
-
-int dump_recorder(const char *path)
-{
-    if (!dump_lock(true))
-        return lock_error();
-    int error = recorder_file_begin(path);
-    if (error != 0)
-        complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
-    dump_unlock();
-    return error;
-}
-
-void dump_recorder_look_locked(void)
-{
-    int error = recorder_file_look();
-    if (error != 0)
-        complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
-}
-
-/* At once, unless another thread writes a dump: what was loaded may crash. */
-void dump_recorder_objects(void)
-{
-    recorder_file_objects();
-    if (load_relaxed(&totals_due))
-        triggers_run();
-}
-
-void dump_told(unsigned which, const struct dump_style *style, const char *path)
-{
-    static uint32_t told; /* a bit each */
-    uint32_t bit = 1u << which;
-    if ((style == NULL && !(load_relaxed(&told) & bit)) || os_secure() || !dump_lock(true))
-        return;
-    store_relaxed(&told, style == NULL ? told & ~bit : told | bit);
-    recorder_file_told(which, style, path);
-    if (style != NULL)
-        recorder_file_keep();
-    dump_unlock();
-}
-
-void dump_before_leaving(void)
-{
-    if (!recorder_file_waits() || !dump_lock(true))
-        return;
-    int error = recorder_file_now();
-    if (error != 0)
-        complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
-    error = capture_file_now();
-    if (error != 0 && error != ENOENT)
-        complain_of_capture(error);
-    dump_unlock();
-}
-
-bool dump_before_root(void)
-{
-    if (!dump_lock(true))
-        return false;
-    bool made = recorder_file_leave();
-    dump_unlock();
-    return made;
-}
-
-void dump_root_failed(bool made)
-{
-    if (!made || !dump_lock(true))
-        return;
-    ahead_drop();
-    dump_unlock();
-}
-
-void dump_recorder_end(void)
-{
-    if (!dump_lock(true))
-        return;
-    recorder_file_end();
-    dump_unlock();
 }
 
 int dump_mark(const char *name)
 {
     if (!dump_lock(true))
-        return lock_error();
-    int error = capture_file_mark(name);
-    if (error != 0 && error != ENOENT)
-        complain_of_capture(error);
-    dump_unlock();
+        return dump_lock_error();
+    int error = dump_complain_of_capture(capture_file_mark(name));
+    dump_unlock_and_look();
     return error;
 }

@@ -31,7 +31,7 @@ int dump_block_log(const char *path, const char *version, unsigned lg_sample)
         return EDEADLK;
     block_log_end();
     int error = write_locked(path, version, lg_sample);
-    dump_unlock();
+    dump_unlock_and_look();
     return error;
 }
 

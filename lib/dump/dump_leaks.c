@@ -28,7 +28,7 @@ int dump_leaks(const char *path, const struct leak_scan *scan)
         error = dump_file_finish(path, true);
     else if (fd >= 0)
         dump_file_abandon();
-    dump_unlock();
+    dump_unlock_and_look();
     return error;
 }
 

@@ -253,8 +253,11 @@ int recorder_file_now(void)
         return 0;
     int error = begin();
     child = false;
-    if (error != 0)
+    store_relaxed(&mirror_child, false);
+    if (error != 0) {
         wanted = false;
+        mirror_forget(); /* no event asks for a file any more */
+    }
     return error;
 }
 
@@ -355,10 +358,12 @@ void recorder_file_forked(void)
     mirror_forget();
     let_go();
     if (kept && !is_told()) { /* the parent's was for a capture that it does not go on with */
-        wanted = kept = false;
+        wanted = kept = child = false;
+        store_relaxed(&mirror_child, false);
         return;
     }
     child = true;
+    store_relaxed(&mirror_child, true);
     store_relaxed(&mirror_due_ms, os_now_ms() + CHILD_MS);
     store_relaxed(&mirror_missed, 0);
     store_relaxed(&mirror_wanted, true);

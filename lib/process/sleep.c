@@ -3,7 +3,8 @@
  * poll, select, epoll_wait, nanosleep and their relatives. The kernel ends them with EINTR when a
  * handler has run, ours too, and a program may take that for the end of its sleep. These wrappers
  * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left. A
- * signal of the program's ends them as ever.
+ * signal of the program's ends them as ever. A forked child that has no recorder file
+ * yet makes it before a sleep that may last: it may be killed there.
  *
  * Each calls libc's function, so that they stay points where a thread can be cancelled. Not in the
  * static archive, for there is no way to libc's functions behind ours. docs/CONTROL.md lists what
@@ -23,6 +24,8 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
+#include "lib/dump/dump.h"
+#include "lib/process/memory.h"
 #include "lib/process/next.h"
 #include "lib/watch/watch.h"
 
@@ -74,9 +77,24 @@ static void mask_copy(struct sleep *sleep)
     memcpy(&sleep->mask, &sleep->wait.mask, sizeof sleep->wait.mask);
 }
 
+static NOINLINE void file_make(uint64_t ns)
+{
+    int kept = errno;
+    bool lasts = os_now_ms() + ns / 1000000 >= load_relaxed(&mirror_due_ms);
+    if (lasts && memory_is_own())
+        dump_before_sleep();
+    errno = kept;
+}
+
+INLINE void file_look(uint64_t ns)
+{
+    if (unlikely(load_relaxed(&mirror_child)) && ns != 0)
+        file_make(ns);
+}
+
 /* True: signals are blocked, and the call must let them through (sleep->mask). All of it is
  * written: what earlier frames have left there would count as pointers of a thread that sleeps. */
-static bool sleep_begin(struct sleep *sleep, uint64_t ns)
+static bool wait_begin(struct sleep *sleep, uint64_t ns)
 {
     memset(sleep, 0, sizeof *sleep);
     uint64_t now_ns = ns == 0 || ns == UINT64_MAX ? 0 : os_now_ns();
@@ -85,6 +103,12 @@ static bool sleep_begin(struct sleep *sleep, uint64_t ns)
     if (unlikely(blocked))
         mask_copy(sleep);
     return blocked;
+}
+
+static bool sleep_begin(struct sleep *sleep, uint64_t ns)
+{
+    file_look(ns);
+    return wait_begin(sleep, ns);
 }
 
 static bool sleep_again(struct sleep *sleep, bool cut)
@@ -259,8 +283,9 @@ EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
     struct timespec rest, unslept = {0, 0};
     if (!is_length(length))
         return NEXT(nanosleep)(length, remaining);
+    file_look(ns_of(length));
     /* libc tells what is left of a sleep that was cut: the clock is read only then. */
-    bool again = sleep_begin(&sleep, ns_of(length) == 0 ? 0 : UINT64_MAX);
+    bool again = wait_begin(&sleep, ns_of(length) == 0 ? 0 : UINT64_MAX);
     if (unlikely(again))
         sleep.until_ns = os_now_ns() + ns_of(length);
     int result = again ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask)
@@ -362,6 +387,7 @@ EXPORT int sigsuspend(const sigset_t *mask)
 EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
 {
     struct interrupt_wait wait;
+    file_look(UINT64_MAX);
     interrupt_wait_begin(&wait, false);
     int result = NEXT(sem_timedwait)(semaphore, until);
     while (cut(result) && interrupt_wait_anew(&wait))

@@ -25,6 +25,7 @@ char *mirror_base;
 bool mirror_wanted;
 uint64_t mirror_due_ms;
 uint64_t mirror_missed;
+bool mirror_child;
 bool mirror_asked;
 BULK uint16_t mirror_sheets[SHEET_KINDS][MIRROR_SHEETS];
 

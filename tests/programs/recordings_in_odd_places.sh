@@ -14,12 +14,16 @@ chmod 755 "$place/libmemoir.so"
 library=$place/libmemoir.so
 cat >"$place/odd.c" <<'END'
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 static void *volatile last;
 __attribute__((noinline)) void *keep_some(size_t size)
@@ -41,6 +45,35 @@ __attribute__((noinline)) void many(int depth, size_t size)
 static void end(void)
 {
     raise(SIGKILL);
+}
+static void wait_in(const char *call)
+{
+    struct timespec hour = {3600, 0};
+    struct epoll_event event;
+    sigset_t none;
+    sigemptyset(&none);
+    if (strcmp(call, "sigsuspend") == 0)
+        sigsuspend(&none);
+    else if (strcmp(call, "epoll_wait") == 0)
+        epoll_wait(epoll_create1(0), &event, 1, -1);
+    else if (strcmp(call, "epoll_pwait") == 0)
+        epoll_pwait(epoll_create1(0), &event, 1, -1, NULL);
+    else if (strcmp(call, "poll") == 0)
+        poll(NULL, 0, -1);
+    else if (strcmp(call, "ppoll") == 0)
+        ppoll(NULL, 0, NULL, NULL);
+    else if (strcmp(call, "select") == 0)
+        select(0, NULL, NULL, NULL, NULL);
+    else if (strcmp(call, "pselect") == 0)
+        pselect(0, NULL, NULL, NULL, NULL, NULL);
+    else if (strcmp(call, "nanosleep") == 0)
+        nanosleep(&hour, NULL);
+    else if (strcmp(call, "clock_nanosleep") == 0)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
+    else if (strcmp(call, "sleep") == 0)
+        sleep(3600);
+    else
+        pause();
 }
 static volatile int over;
 static void *churn(void *unused)
@@ -95,6 +128,17 @@ int main(int count, char **words)
                 pause();
         }
         usleep(500000);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        end();
+    case 'i': /* one that allocates little at once, or nothing, and is killed in its first sleep */
+        if ((child = fork()) == 0) {
+            for (int i = 0; i < atoi(words[3]); i++)
+                keep_some(1000);
+            for (;;)
+                wait_in(words[2]);
+        }
+        usleep(300000);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         end();
@@ -186,6 +230,18 @@ for rate in 0 512K; do
         fail "$what: $(ls; cat errors)"
     quiet errors
     rm -f state*
+done
+
+for call in sigsuspend epoll_wait epoll_pwait poll ppoll select pselect nanosleep clock_nanosleep sleep pause; do
+    for count in 50 0; do
+        what="a child that allocates $count blocks and is killed in $call"
+        run recorder:$place/state,heap.rate:0 i $call $count
+        set -- state-*
+        [ -e "$1" ] && "$MEMOIR_TOOL" report --json "$1" 2>/dev/null | grep -q "\"allocations\": $count," ||
+            fail "$what: $(ls; cat errors)"
+        quiet errors
+        rm -f state*
+    done
 done
 
 what='vfork'
