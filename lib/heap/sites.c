@@ -188,22 +188,11 @@ static NOINLINE struct site *copy_slow(const struct site *site, uint32_t id, boo
     return counted ? NULL : mirror_row(SHEET_SITES, id);
 }
 
-/* The row of the site; NULL: it is not made yet. Twenty instructions, in exact mode for each malloc
- * and each free. */
-INLINE struct site *copy_ready(const struct site *site, uint32_t id)
-{
-    struct site *copy = likely(mirror_on()) ? mirror_row(SHEET_SITES, id) : NULL;
-    return likely(copy != NULL && load_acquire(&copy->entry.a) == site->entry.a &&
-                  load_relaxed(&copy->thread_link) == load_relaxed(&site->thread_link))
-               ? copy
-               : NULL;
-}
-
 /* The row to count in; NULL: there is none, or the event was `counted` in the site, and the row is
  * new and has it. */
 static struct site *copy_of(const struct site *site, uint32_t id, bool counted)
 {
-    struct site *copy = copy_ready(site, id);
+    struct site *copy = site_row(site, id);
     return likely(copy != NULL) ? copy : copy_slow(site, id, counted);
 }
 
@@ -220,8 +209,8 @@ static NOINLINE void child_missed(const struct site *site, size_t usable)
     store_relaxed(&mirror_asked, true);
 }
 
-static NOINLINE void copy_begin_slow(const struct site *site, uint32_t id, size_t requested,
-                                     size_t usable, bool alone)
+NOINLINE void site_copy_begin(const struct site *site, uint32_t id, size_t requested, size_t usable,
+                              bool alone)
 {
     struct site *copy = copy_of(site, id, true);
     if (copy != NULL && alone)
@@ -232,16 +221,6 @@ static NOINLINE void copy_begin_slow(const struct site *site, uint32_t id, size_
         child_missed(site, usable);
 }
 
-void site_copy_begin(const struct site *site, uint32_t id, size_t requested, size_t usable,
-                     bool alone)
-{
-    struct site *copy = copy_ready(site, id);
-    if (likely(alone && copy != NULL))
-        sum_copy(&copy->allocated, &site->allocated);
-    else
-        copy_begin_slow(site, id, requested, usable, alone);
-}
-
 void site_copy_again(const struct site *site, uint32_t id)
 {
     struct site *copy = copy_of(site, id, true);
@@ -249,14 +228,12 @@ void site_copy_again(const struct site *site, uint32_t id)
         site_count(&copy->again, 1, false);
 }
 
-void site_copy_end_own(const struct site *site, uint32_t id, unsigned life)
+NOINLINE void site_copy_end_own(const struct site *site, uint32_t id, unsigned life)
 {
-    struct site *copy = copy_ready(site, id);
-    if (unlikely(copy == NULL)) {
-        copy_slow(site, id, true);
+    struct site *copy = copy_of(site, id, true);
+    if (copy == NULL)
         return;
-    }
-    if (unlikely(life == LIFE_BUCKETS))
+    if (life == LIFE_BUCKETS)
         site_count(&copy->moved_out, 1, false);
     else
         store_relaxed(&copy->own.lives[life], load_relaxed(&site->own.lives[life]));

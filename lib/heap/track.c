@@ -202,7 +202,7 @@ static unsigned life_bucket(uint64_t born)
 
 /* ---- events -------------------------------------------------------------------------- */
 
-static void sum_add(struct track_sum *sum, size_t requested, size_t usable, bool alone)
+INLINE void sum_add(struct track_sum *sum, size_t requested, size_t usable, bool alone)
 {
     if (alone) {
         add_relaxed(&sum->requested, requested);
@@ -213,6 +213,45 @@ static void sum_add(struct track_sum *sum, size_t requested, size_t usable, bool
         __atomic_fetch_add(&sum->usable, usable, __ATOMIC_RELAXED);
         __atomic_fetch_add(&sum->objects, 1, __ATOMIC_RELEASE);
     }
+}
+
+/* The same for a sum that no other thread adds to, and its copy in the recorder file. */
+INLINE void sum_add_both(struct track_sum *sum, struct track_sum *copy, size_t requested,
+                         size_t usable)
+{
+    struct track_sum now = {sum->objects + 1, sum->requested + requested, sum->usable + usable};
+    store_relaxed(&sum->requested, now.requested);
+    store_relaxed(&sum->usable, now.usable);
+    store_release(&sum->objects, now.objects);
+    store_relaxed(&copy->requested, now.requested);
+    store_relaxed(&copy->usable, now.usable);
+    store_release(&copy->objects, now.objects);
+}
+
+/* The row of the file is not made yet, or other threads count there, too. */
+static NOINLINE void count_begin_slow(struct site *site, uint32_t id, size_t requested,
+                                      size_t usable)
+{
+    bool alone = site_thread(site) != THREAD_OTHER;
+    sum_add(&site->allocated, requested, usable, alone);
+    site_copy_begin(site, id, requested, usable, alone);
+    if (load_relaxed(&mirror_asked))
+        store_relaxed(&totals_due, true);
+}
+
+/* A block of the site begins. */
+INLINE void count_begin(struct site *site, uint32_t id, size_t requested, size_t usable)
+{
+    bool alone = site_thread(site) != THREAD_OTHER;
+    if (likely(!load_relaxed(&mirror_wanted))) {
+        sum_add(&site->allocated, requested, usable, alone);
+        return;
+    }
+    struct site *row = likely(alone) ? site_row(site, id) : NULL;
+    if (likely(row != NULL))
+        sum_add_both(&site->allocated, &row->allocated, requested, usable);
+    else
+        count_begin_slow(site, id, requested, usable);
 }
 
 static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kind)
@@ -270,13 +309,7 @@ void track_begin(struct record *record, const struct caller *caller, unsigned cl
         site_use(site);
         if (rate != SAMPLER_EXACT_NUMBER || !totals_grow(usable))
             totals_change(site, id);
-        bool alone = site_thread(site) != THREAD_OTHER;
-        sum_add(&site->allocated, requested, usable, alone);
-        if (unlikely(load_relaxed(&mirror_wanted))) {
-            site_copy_begin(site, id, requested, usable, alone);
-            if (unlikely(load_relaxed(&mirror_asked)))
-                store_relaxed(&totals_due, true);
-        }
+        count_begin(site, id, requested, usable);
         if (unlikely(site_stack(site) == STACK_OTHER))
             tell_other();
         word = site_word(id, site_era(load_relaxed(&site->thread_link)));
@@ -317,6 +350,17 @@ bool track_rate(const struct record *record, unsigned *rate)
     return true;
 }
 
+/* A block of the thread's own site ends, and the site has a row in the recorder file. */
+INLINE void count_end_both(struct site *site, struct site *row, size_t requested, size_t usable,
+                           unsigned life)
+{
+    uint32_t before = load_relaxed(&site->own.lives[life]);
+    uint32_t lives = before + (before != UINT32_MAX);
+    store_relaxed(&site->own.lives[life], lives);
+    store_relaxed(&row->own.lives[life], lives);
+    sum_add_both(&site->own.freed, &row->own.freed, requested, usable);
+}
+
 void track_end(struct record *record, const struct caller *caller, size_t usable, size_t requested,
                bool moved)
 {
@@ -338,6 +382,11 @@ void track_end(struct record *record, const struct caller *caller, size_t usable
     if (site_rate(site) == SAMPLER_EXACT_NUMBER)
         totals_shrink(usable);
     bool copied = unlikely(load_relaxed(&mirror_wanted));
+    struct site *row = copied && own && !moved ? site_row(site, site_id(word)) : NULL;
+    if (row != NULL) {
+        count_end_both(site, row, requested, usable, life);
+        return;
+    }
     if (copied && !own)
         site_copy_end_other(site, site_id(word), requested, usable, life);
     if (moved)
