@@ -11,6 +11,7 @@
 
 #include "base/os.h"
 #include "lib/dump/dump_file.h"
+#include "lib/dump/dump_lock.h"
 #include "lib/dump/dump_name.h"
 #include "lib/heap/track.h"
 
@@ -200,6 +201,42 @@ static void a_full_disk_leaves_nothing(void)
     close(ends[1]);
 }
 
+/* Another thread gets a signal for a dump while this one's is held up by a full pipe. */
+static void *signals_and_drains(void *ends)
+{
+    char bytes[4096];
+    while (dump_lock(false)) {
+        dump_unlock();
+        usleep(1000);
+    }
+    raise(SIGUSR1);
+    assert(files_in("files") == 0);
+    while (read(((int *)ends)[0], bytes, sizeof bytes) > 0)
+        ;
+    return NULL;
+}
+
+static void a_dump_that_is_turned_away_comes_after(void)
+{
+    fresh("files");
+    static struct dump_style style;
+    pthread_t thread;
+    int ends[2];
+    style = ours("files/x");
+    assert(trigger_set(&style, DUMP_SIGNAL, SIGUSR1) && pipe2(ends, O_NONBLOCK) == 0);
+    while (write(ends[1], "x", 1) == 1)
+        ;
+    fcntl(ends[0], F_SETFL, 0);
+    fcntl(ends[1], F_SETFL, 0);
+    assert(pthread_create(&thread, NULL, signals_and_drains, ends) == 0);
+    assert(dump_to_fd(&style, DUMP_CALL, ends[1]) == 0);
+    assert(files_in("files") == 1);
+    close(ends[1]);
+    pthread_join(thread, NULL);
+    close(ends[0]);
+    assert(trigger_set(&style, DUMP_SIGNAL, 0));
+}
+
 static void files_of_others_are_never_replaced(void)
 {
     struct dump_style style = {.names = DUMP_NAMES_JEMALLOC, .prefix = "files/j"};
@@ -281,6 +318,7 @@ int main(void)
     a_dump_is_private_and_alone();
     what_is_in_the_way_stays();
     a_full_disk_leaves_nothing();
+    a_dump_that_is_turned_away_comes_after();
     files_of_others_are_never_replaced();
     only_so_many_are_kept();
     a_child_leaves_its_parents_files();
