@@ -136,6 +136,7 @@ if command -v redis-server >/dev/null && command -v redis-cli >/dev/null; then
     ends 0
     said "processes, $daemon: .*redis-server .*   exit 0\$"
     said '^ +peak 1[0-9]\.[0-9] MiB '
+    find . -name "redis-server-[0-9]*-$daemon-*.memoir" | grep -q . || fail "$what: not named after it: $(ls)"
     clear
 fi
 
@@ -168,6 +169,20 @@ END
     wait $run || fail "$what: status $?"
     find . -name "nginx-*-$master-*.memoir" | grep -q . || fail "$what: $(find . -mindepth 1)"
     [ "$(find . -name '*.memoir' | wc -l)" -ge 2 ] || fail "$what: $(find . -mindepth 1)"
+    clear
+    what='nginx, killed'
+    rm -f "$place/nginx/pid" "$place/nginx/socket"
+    start --output "$place/here" nginx -c "$place/nginx/conf" -p "$place/nginx"
+    master=$daemon
+    for _ in $(seq 100); do
+        [ "$(pgrep -P "$master" | wc -l)" -eq 2 ] && break
+        sleep 0.1
+    done
+    sleep 0.3 # the master sleeps by then, as it will until it is killed
+    workers=$(pgrep -P "$master")
+    kill -KILL "$master" $workers
+    wait $run
+    find . -name "nginx-*-$master-*.memoir" | grep -q . || fail "$what: $(find . -mindepth 1)"
     clear
 fi
 finish

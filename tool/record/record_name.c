@@ -48,8 +48,8 @@ static const char *size_short(char text[16], uint64_t bytes)
     return text;
 }
 
-/* An argument with spaces is in quotes: a path, or what setproctitle made, "nginx: worker process".
- */
+/* An argument with spaces is in quotes: a path, or what setproctitle made, "nginx: worker process"
+ * or "redis-server *:6379". */
 const char *record_name_program(const struct summary *summary, char *text, size_t size)
 {
     const char *command = summary_command(summary);
@@ -57,7 +57,8 @@ const char *record_name_program(const struct summary *summary, char *text, size_
     command += quoted;
     size_t length = strcspn(command, " "), from = 0;
     bool titled = length > 1 && command[length - 1] == ':';
-    length = titled ? length - 1 : quoted ? strcspn(command, "'") : length;
+    bool path = quoted && memchr(command, '/', length) != NULL;
+    length = titled ? length - 1 : path ? strcspn(command, "'") : length;
     for (size_t i = 0; i + 1 < length; i++)
         from = command[i] == '/' ? i + 1 : from;
     snprintf(text, size, "%.*s", (int)(length - from), command + from);
