@@ -53,7 +53,7 @@ void dump_recorder_end(void);
  * makes its own now. */
 void dump_before_leaving(void);
 /* The thread is about to wait for what may be long: a forked child that has no recorder file yet
- * (`mirror_child`) makes it now. */
+ * (`mirror_child`) may make it now. */
 void dump_before_sleep(void);
 /* The process is about to change its root folder: makes recorder files for its children. If the
  * change fails, `dump_root_failed` is called with the result, and removes them. */

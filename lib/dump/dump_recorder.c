@@ -58,7 +58,7 @@ void dump_before_sleep(void)
 {
     if (!recorder_file_waits() || !dump_lock(true))
         return;
-    dump_complain_of_recorder(recorder_file_now());
+    dump_complain_of_recorder(recorder_file_sleep());
     dump_unlock();
 }
 

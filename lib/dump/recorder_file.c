@@ -40,8 +40,9 @@ static BULK char asked[RECORDER_PATH]; /* from the root on */
 static bool wanted; /* `asked` and `kept` are complete: another thread may fork at any time */
 static BULK char name[RECORDER_PATH];
 static int fd = -1;
-static struct os_file_id id; /* of what `fd` was when it was opened */
-static bool child;           /* of a fork, and without a file */
+static struct os_file_id id;  /* of what `fd` was when it was opened */
+static bool child;            /* of a fork, and without a file */
+static pid_t process, parent; /* of that fork; 0: of none */
 static BULK struct recorder_told told[RECORDER_TOLD_COUNT];
 static uint64_t looked_ms; /* when the mappings were last looked at */
 static bool kept;          /* made by `recorder_file_keep` */
@@ -68,11 +69,12 @@ static bool path_whole(char *to, size_t size, const char *path)
     return !text.cut;
 }
 
-/* The 22nd word of the file, of which the second is in brackets and may hold anything. */
-static uint64_t start_ticks(void)
+/* A word of the file, of which the second is in brackets and may hold anything. 0: not known. */
+enum { STAT_BRACKET = 2, STAT_PARENT = 4, STAT_SESSION = 6, STAT_START = 22 };
+static uint64_t stat_word(unsigned number)
 {
-    enum { FIELD = 22, BRACKET = 2 };
     char text[1024] = "";
+    unsigned word = STAT_BRACKET;
     int stat = os_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
     if (stat < 0)
         return 0;
@@ -80,9 +82,14 @@ static uint64_t start_ticks(void)
     os_close(stat);
     while (at > 0 && text[at - 1] != ')')
         at--;
-    for (unsigned field = BRACKET; at > 0 && at < got && field < FIELD; at++)
-        field += text[at] == ' ';
+    for (; at > 0 && at < got && word < number; at++)
+        word += text[at] == ' ';
     return at > 0 ? text_number(text + at, 10) : 0;
+}
+
+static uint64_t start_ticks(void)
+{
+    return stat_word(STAT_START);
 }
 
 /* PATH, PATH-PID, PATH-PID-2, ... : what exists is another process's, or this one's before it
@@ -174,6 +181,7 @@ static int begin(void)
 {
     if (confined(CONFINE_GROW))
         return ENOSYS;
+    process = os_pid();
     int got = create();
     if (got >= 0) {
         fd = os_move_up(got);
@@ -259,6 +267,26 @@ int recorder_file_now(void)
         mirror_forget(); /* no event asks for a file any more */
     }
     return error;
+}
+
+/* A daemon leads a session, or has outlived its parent. */
+static bool is_daemon(void)
+{
+    return stat_word(STAT_SESSION) == (uint64_t)process ||
+           stat_word(STAT_PARENT) != (uint64_t)parent;
+}
+
+/* A daemon may sleep for good. Other children are decided on at their first sleep after the 20 ms:
+ * one that serves a short request has ended by then. What one that has no file yet records later
+ * asks for it. */
+int recorder_file_sleep(void)
+{
+    bool late = os_now_ms() >= load_relaxed(&mirror_due_ms);
+    if ((late && load_relaxed(&mirror_missed) != 0) || is_daemon())
+        return recorder_file_now();
+    if (late)
+        store_relaxed(&mirror_child, false);
+    return 0;
 }
 
 int recorder_file_look(void)
@@ -363,6 +391,8 @@ void recorder_file_forked(void)
         return;
     }
     child = true;
+    parent = process;
+    process = os_pid();
     store_relaxed(&mirror_child, true);
     store_relaxed(&mirror_due_ms, os_now_ms() + CHILD_MS);
     store_relaxed(&mirror_missed, 0);

@@ -25,6 +25,9 @@ int recorder_file_look(void);
  * be recorded. */
 bool recorder_file_waits(void);
 int recorder_file_now(void);
+/* Such a child is about to sleep, beyond the time until which its file is not wanted: makes it if
+ * the child is a daemon, or that time is over and it has recorded something. */
+int recorder_file_sleep(void);
 /* The process is about to change its root folder: makes files for its children. Whether there are
  * any; they go by `ahead_drop` if the change fails. */
 bool recorder_file_leave(void);

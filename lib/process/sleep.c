@@ -4,7 +4,7 @@
  * handler has run, ours too, and a program may take that for the end of its sleep. These wrappers
  * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left. A
  * signal of the program's ends them as ever. A forked child that has no recorder file
- * yet makes it before a sleep that may last: it may be killed there.
+ * yet may make it before a sleep that may last: it may be killed there.
  *
  * Each calls libc's function, so that they stay points where a thread can be cancelled. Not in the
  * static archive, for there is no way to libc's functions behind ours. docs/CONTROL.md lists what

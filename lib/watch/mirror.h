@@ -23,7 +23,7 @@ extern HIDDEN char *mirror_base;  /* NULL: there is no file */
 extern HIDDEN bool mirror_wanted; /* there is one, or a forked child needs one when it records, */
 extern HIDDEN uint64_t mirror_due_ms; /* but not before this time (os_now_ms), */
 extern HIDDEN uint64_t mirror_missed; /* or this many bytes that it recorded without one; */
-extern HIDDEN bool mirror_child;      /* true until then */
+extern HIDDEN bool mirror_child;      /* or when it sleeps, while this is true */
 
 /* The file is to be made, or to be told of new code, by the next that runs triggers. */
 extern HIDDEN bool mirror_asked;

@@ -131,10 +131,24 @@ int main(int count, char **words)
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         end();
-    case 'i': /* one that allocates little at once, or nothing, and is killed in its first sleep */
+    case 'i': /* a daemon that allocates little at once, or nothing, and is killed in its first sleep */
+    case 'j': /* no daemon: in its first one after 20 ms */
+    case 'k': /* a daemon that was forked twice */
         if ((child = fork()) == 0) {
+            if (words[1][0] != 'j')
+                setsid();
+            if (words[1][0] == 'k') {
+                if ((child = fork()) != 0) {
+                    printf("%d\n", child);
+                    exit(0);
+                }
+                while (getppid() == getsid(0))
+                    usleep(100);
+            }
             for (int i = 0; i < atoi(words[3]); i++)
                 keep_some(1000);
+            if (words[1][0] == 'j')
+                usleep(30000);
             for (;;)
                 wait_in(words[2]);
         }
@@ -234,7 +248,7 @@ done
 
 for call in sigsuspend epoll_wait epoll_pwait poll ppoll select pselect nanosleep clock_nanosleep sleep pause; do
     for count in 50 0; do
-        what="a child that allocates $count blocks and is killed in $call"
+        what="a daemon that allocates $count blocks and is killed in $call"
         run recorder:$place/state,heap.rate:0 i $call $count
         set -- state-*
         [ -e "$1" ] && "$MEMOIR_TOOL" report --json "$1" 2>/dev/null | grep -q "\"allocations\": $count," ||
@@ -243,6 +257,24 @@ for call in sigsuspend epoll_wait epoll_pwait poll ppoll select pselect nanoslee
         rm -f state*
     done
 done
+
+what="a daemon that was forked twice"
+run recorder:$place/state,heap.rate:0 k pause 50
+kill -KILL "$(cat out)"
+[ -e "state-$(cat out)" ] || fail "$what: $(ls; cat out errors)"
+rm -f state*
+
+what="a child that allocates little and is killed in its second sleep"
+run recorder:$place/state,heap.rate:0 j pause 50
+set -- state-*
+[ -e "$1" ] && "$MEMOIR_TOOL" report --json "$1" 2>/dev/null | grep -q '"allocations": 50,' ||
+    fail "$what: $(ls; cat errors)"
+rm -f state*
+
+what="a child that records nothing and is no daemon"
+run recorder:$place/state,heap.rate:0 j pause 0
+[ "$(echo state*)" = state ] || fail "$what: $(ls)"
+rm -f state*
 
 what='vfork'
 run recorder:$place/state,heap.rate:0 v
