@@ -94,6 +94,13 @@ run() {
     victim=$!
 }
 
+ready() { # FILE: all that was known when it was made is in it (bit 0 of `state`)
+    case $(od -An -tu1 -j16 -N1 "$1" 2>/dev/null) in
+    *[13579]) ;;
+    *) return 1 ;;
+    esac
+}
+
 judge() { # RATE THREADS WHAT
     python3 judge.py "$MEMOIR_TOOL" "$file" truth "$2" "$1" 2>verdict >>differences ||
         fail "rate $1, $2 threads, $3: $(cat verdict message)"
@@ -129,7 +136,7 @@ for rate in ${RATES:-0 512K}; do
         run "$rate" $threads forked
         for _ in $(seq 500); do
             child=$(cat child)
-            [ -z "$child" ] || [ ! -e "$file-$child" ] || break
+            [ -z "$child" ] || ! ready "$file-$child" || break
             sleep 0.01
         done
         sleep 0.05
