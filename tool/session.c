@@ -309,7 +309,7 @@ static bool request_read(struct request *request, struct error *error)
     const char *seconds = arguments_value(arguments, FLAG_SECONDS);
     const char *at =
         arguments_value(arguments, arguments_value(arguments, FLAG_AT) ? FLAG_AT : FLAG_UNTIL);
-    bool two = strcmp(arguments->command->operands, "PROFILE PROFILE") == 0;
+    bool two = arguments->command->takes == TAKES_TWO_PROFILES;
     if (!words_sort(request, error))
         return false;
     const struct input_options options = {

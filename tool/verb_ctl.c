@@ -48,7 +48,7 @@ static bool recording_begin(struct asking *asking, const char *file);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
 {
-    struct asking asking = {.verbs = arguments->command->operands + strlen("PID "), .error = error};
+    struct asking asking = {.verbs = arguments->command->words, .error = error};
     if (!ctl_process(arguments->operands[0], &asking.process, error))
         return false;
     asking.as_json = arguments_value(arguments, FLAG_JSON);

@@ -308,8 +308,7 @@ static void help_here(void)
         {"quit", "or the end of input"},
     };
     for (size_t i = 0; i < commands_count; i++)
-        if (strncmp(commands[i].operands, "PROFILE", 7) == 0 &&
-            strcmp(commands[i].verb, "shell") != 0)
+        if (commands_reads(&commands[i]) && strcmp(commands[i].verb, "shell") != 0)
             terminal_row(stdout, commands[i].verb, commands[i].brief, WIDTH);
     putchar('\n');
     for (size_t i = 0; i < COUNT_OF(ways); i++)
@@ -344,7 +343,7 @@ static char **command_words(const struct shell *shell, const struct command *com
         count++;
     char **all = calloc(count + max, sizeof *all);
     size_t at = 0;
-    bool profile = strncmp(command->operands, "PROFILE", 7) == 0;
+    bool profile = commands_reads(command);
     if (!all)
         return NULL;
     for (size_t i = 0; i < shell->settings_count && profile; i++) {

@@ -81,9 +81,10 @@ table = "".join(open(root + "/tool/command/" + name).read() for name in ("comman
 words = re.search(r'WRITER_WORDS((?:[\s\\]*"[^"]*")+)', open(root + "/tool/profile/write/write.h").read()).group(1)
 table = table.replace("WRITER_WORDS", '"%s"' % "".join(re.findall(r'"([^"]*)"', words)))
 table = re.sub(r'"\s*\n\s*"', "", table)
-verbs = re.findall(r'COMMAND\(\s*"([^"]*)", \w+,\s*"([^"]*)"', table)
-flags = re.findall(r'(?:FLAG|ALSO)\(\s*\w+,\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)"', table)
-assert len(verbs) > 30 and len(flags) > 60 and ("@", "--json", "") in flags
+verbs = re.findall(r'COMMAND\(\s*"([^"]*)", \w+,\s*(\w+)', table)
+flags = re.findall(r'(?:FLAG|ALSO)\(\s*\w+,\s*"([^"]*)",\s*"([^"]*)",\s*(?:CHOICE\()?"?([^",)]*)', table)
+flags = [flag for flag in flags if not flag[2].startswith("VIEW_")]  # words that view.h puts together
+assert len(verbs) > 30 and len(flags) > 60 and ("@", "--json", "NONE") in flags
 
 
 def newest(pattern):
@@ -125,8 +126,8 @@ inputs["symbolized"] = export("written.symbolized")
 
 values = {
     "PATH": ["/nothing"], "RE": ["keep|main", "^nothing$"], "RANGE": ["1:1G"], "METRIC": ["live", "peak", "alloc", "count"],
-    "NUMBER": ["3"], "LIMIT": ["1K"], "PROFILE": ["b.memoir"], "NAME": ["1"], "KEY=VALUE": ["heap.rate=1M"],
-    "BYTES": ["64K"], "TIME": ["1s"], "": [None],
+    "NUMBER": ["3"], "LIMIT": ["1K"], "PROFILE": ["b.memoir"], "NAME": ["1"], "SETTING": ["heap.rate=1M"],
+    "BYTES": ["64K"], "TIME": ["1s"], "NONE": [None],
 }
 alone = {"run", "cpu", "stats", "shell", "jeprof", "google-pprof", "pprof", "flamegraph.pl", "difffolded.pl"}  # tried in their own way, below
 writes = {"export", "merge", "redact"}
@@ -142,10 +143,10 @@ def add(verb, operands, words, *, form="text", codes=(0,), answer=True):
 for verb, operands in verbs:
     if verb in alone:
         continue
-    own = [(name, argument) for of, name, argument in flags if of == verb or (of == "@" and operands.startswith("PROFILE"))]
-    if not operands.startswith("PROFILE"):
-        first = {"VERB": ["run"], "bash|zsh|fish": ["zsh"]}.get(operands, [])
-        if operands.startswith("PID "):
+    own = [(name, argument) for of, name, argument in flags if of == verb or (of == "@" and "PROFILES" in operands)]
+    if "PROFILES" not in operands:
+        first = {"VERB": ["run"], "WORD": ["zsh"]}.get(operands, [])
+        if operands == "PROCESS":
             first = [process, "show"]
         if verb == "recover":  # of a file of ours: without an operand it takes all of this user's
             for number, words in enumerate(([], ["--json"], ["--output", "recovered.memoir"])):
@@ -159,7 +160,7 @@ for verb, operands in verbs:
             else:
                 add(verb, first, [name], form="json" if name == "--json" else "text")
         continue
-    rest = ["main"] if operands == "PROFILE RE" else []
+    rest = ["main"] if operands == "PROFILES_AND_RE" else []
     for kind, path in inputs.items():
         target = ["-o", "made.%s.%s.pb.gz" % (verb, kind)] if verb in writes else []
         # A profile of no blocks has no sizes, of no code no instructions, ...: then it says so.
@@ -176,7 +177,7 @@ for verb, operands in verbs:
             if name == "--picture":
                 target = ["-o", "made.%d.svg" % count]
             add(verb, [path] + rest, words + target, codes=(0, 1, 2, 3), answer=verb not in writes)
-    if operands == "PROFILE PROFILE":
+    if operands == "TWO_PROFILES":
         for form in "text", "json", "csv":
             add(verb, ["b.memoir", "a.memoir"], [] if form == "text" else ["--" + form], form=form, codes=(0, 1, 2))
 for ending in "svg", "dot", "png", "pdf", "ps", "gif", "pb.gz", "folded", "callgrind", "perfetto.json", "csv", "heap":

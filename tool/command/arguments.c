@@ -31,7 +31,7 @@ static bool is_number(const char *text);
 bool arguments_parse(struct arguments *arguments, const struct command *command, char **words,
                      struct error *error)
 {
-    bool program = strcmp(command->operands, "COMMAND") == 0;
+    bool program = command->takes == TAKES_PROGRAM;
     char **keep = words;
     size_t count = 0;
 
@@ -40,7 +40,7 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
     memset(arguments, 0, sizeof *arguments);
     arguments->command = command;
     arguments->operands = words;
-    if (strcmp(command->operands, "WORDS") == 0) {
+    if (command->takes == TAKES_COMMAND_LINE) {
         arguments->operands_count = count;
         return true;
     }
@@ -110,9 +110,9 @@ static bool flag_take(struct arguments *arguments, char ***words, struct error *
     const struct command_flag *flag = flag_find(arguments->command, word, length);
     if (!flag)
         return flag_unknown(arguments->command, word, length, error);
-    if (flag->argument[0] == '\0' && value)
+    if (flag->takes == ARGUMENT_NONE && value)
         return error_set(error, ERROR_USAGE, "%s takes no value", flag->name);
-    if (flag->argument[0] != '\0' && !value) {
+    if (flag->takes != ARGUMENT_NONE && !value) {
         value = **words;
         if (!value) {
             error_set(error, ERROR_USAGE, "%s needs a value: %s", flag->name, flag->argument);
@@ -153,12 +153,12 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
                        const char *value, struct error *error)
 {
     unsigned word = 0;
-    if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word)) {
+    if (flag->takes == ARGUMENT_CHOICE && !words_have(flag->argument, value, &word)) {
         error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
                   flag->argument);
         return error_hint(error, "memoir help %s", arguments->command->verb);
     }
-    if (value && strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
+    if (flag->takes == ARGUMENT_NUMBER && !is_number(value)) {
         error_set(error, ERROR_USAGE, "%s can't be '%s': it takes an integer", flag->name, value);
         return error_hint(error, "memoir help %s", arguments->command->verb);
     }
@@ -195,16 +195,15 @@ static bool is_number(const char *text)
 static bool operands_check(const struct arguments *arguments, struct error *error)
 {
     const struct command *command = arguments->command;
-    const char *operands = command->operands;
     unsigned word;
 
-    if (strcmp(operands, "COMMAND") == 0) {
+    if (command->takes == TAKES_PROGRAM) {
         if (arguments->operands_count > 0)
             return true;
         error_set(error, ERROR_USAGE, "%s needs a program to run", command->verb);
         return error_hint(error, "memoir %s -- ./program", command->verb);
     }
-    if (strncmp(operands, "PID ", 4) == 0) {
+    if (command->takes == TAKES_PROCESS) {
         if (arguments->operands_count > 0 || command->synopsis[0] == '[')
             return true;
         error_set(error, ERROR_USAGE, "%s needs the id of a process", command->verb);
@@ -212,19 +211,19 @@ static bool operands_check(const struct arguments *arguments, struct error *erro
     }
     if (commands_reads(command))
         return true;
-    size_t allowed = operands[0] != '\0';
+    size_t allowed = command->takes != TAKES_NOTHING;
     if (arguments->operands_count > allowed) {
         error_set(error, ERROR_USAGE, "%s does not take '%s'", command->verb,
                   arguments->operands[allowed]);
         return error_hint(error, "memoir help %s", command->verb);
     }
-    if (!strchr(operands, '|'))
+    if (command->takes != TAKES_WORD)
         return true;
     if (arguments->operands_count == 0)
-        return error_set(error, ERROR_USAGE, "%s needs one of: %s", command->verb, operands);
-    if (!words_have(operands, arguments->operands[0], &word))
+        return error_set(error, ERROR_USAGE, "%s needs one of: %s", command->verb, command->words);
+    if (!words_have(command->words, arguments->operands[0], &word))
         return error_set(error, ERROR_USAGE, "%s does not know '%s', it needs one of: %s",
-                         command->verb, arguments->operands[0], operands);
+                         command->verb, arguments->operands[0], command->words);
     return true;
 }
 

@@ -2,7 +2,8 @@
 /*
  * The command table as data. commands.def is included several times, each time for other columns:
  * ids of flags, the rows that help, man pages and completion print, and the functions of verbs. A
- * verb or flag that is missing in one place is a compile error, not a wrong answer.
+ * verb or flag that is missing in one place, or a kind of operand or argument that does not exist,
+ * is a compile error, not a wrong answer.
  *
  * Unknown words are answered with the nearest name; what other tools call a verb (`flamegraph`,
  * `summary`) is in a table here.
@@ -16,9 +17,36 @@
 #include "tool/profile/write/write.h"
 #include "tool/report/report.h"
 
+/* What the column of operands says, as two members of the struct. */
+#define ROW_OPERANDS_NOTHING         TAKES_NOTHING, ""
+#define ROW_OPERANDS_PATH            TAKES_PATH, ""
+#define ROW_OPERANDS_VERB            TAKES_VERB, ""
+#define ROW_OPERANDS_WORD(words)     TAKES_WORD, words
+#define ROW_OPERANDS_PROCESS(words)  TAKES_PROCESS, words
+#define ROW_OPERANDS_PROFILES        TAKES_PROFILES, ""
+#define ROW_OPERANDS_PROFILES_AND_RE TAKES_PROFILES_AND_RE, ""
+#define ROW_OPERANDS_TWO_PROFILES    TAKES_TWO_PROFILES, ""
+#define ROW_OPERANDS_PROGRAM         TAKES_PROGRAM, ""
+#define ROW_OPERANDS_COMMAND_LINE    TAKES_COMMAND_LINE, ""
+
+/* The same for the column of a flag's argument. */
+#define ROW_ARGUMENT_NONE          ARGUMENT_NONE, ""
+#define ROW_ARGUMENT_PATH          ARGUMENT_PATH, "PATH"
+#define ROW_ARGUMENT_PROFILE       ARGUMENT_PROFILE, "PROFILE"
+#define ROW_ARGUMENT_RE            ARGUMENT_RE, "RE"
+#define ROW_ARGUMENT_RANGE         ARGUMENT_RANGE, "RANGE"
+#define ROW_ARGUMENT_METRIC        ARGUMENT_METRIC, "METRIC"
+#define ROW_ARGUMENT_NUMBER        ARGUMENT_NUMBER, "NUMBER"
+#define ROW_ARGUMENT_LIMIT         ARGUMENT_LIMIT, "LIMIT"
+#define ROW_ARGUMENT_NAME          ARGUMENT_NAME, "NAME"
+#define ROW_ARGUMENT_BYTES         ARGUMENT_BYTES, "BYTES"
+#define ROW_ARGUMENT_TIME          ARGUMENT_TIME, "TIME"
+#define ROW_ARGUMENT_SETTING       ARGUMENT_SETTING, "KEY=VALUE"
+#define ROW_ARGUMENT_CHOICE(words) ARGUMENT_CHOICE, words
+
 const struct command commands[] = {
 #define COMMAND(verb, function, operands, synopsis, brief, details) \
-    {verb, function, operands, synopsis, brief, details},
+    {verb, function, ROW_OPERANDS_##operands, synopsis, brief, details},
 #include "tool/command/commands.def"
 };
 const size_t commands_count = sizeof commands / sizeof *commands;
@@ -29,8 +57,10 @@ static const struct command_answer answers[] = {
 };
 
 const struct command_flag commands_flags[] = {
-#define FLAG(id, verb, name, argument, brief) {FLAG_##id, verb, name, argument, brief},
-#define ALSO(id, verb, name, argument, brief) {FLAG_##id, verb, name, argument, brief},
+#define FLAG(id, verb, name, argument, brief) \
+    {FLAG_##id, verb, name, ROW_ARGUMENT_##argument, brief},
+#define ALSO(id, verb, name, argument, brief) \
+    {FLAG_##id, verb, name, ROW_ARGUMENT_##argument, brief},
 #include "tool/command/commands.def"
 };
 const size_t commands_flags_count = sizeof commands_flags / sizeof *commands_flags;
@@ -166,5 +196,6 @@ bool commands_flag_of(const struct command_flag *flag, const char *verb, bool sh
 
 bool commands_reads(const struct command *command)
 {
-    return strncmp(command->operands, "PROFILE", 7) == 0;
+    return command->takes == TAKES_PROFILES || command->takes == TAKES_PROFILES_AND_RE ||
+           command->takes == TAKES_TWO_PROFILES;
 }

@@ -13,10 +13,25 @@
 
 struct arguments;
 
+/* What follows the flags of a command. */
+enum command_takes {
+    TAKES_NOTHING,
+    TAKES_PATH,
+    TAKES_VERB,
+    TAKES_WORD,            /* one of `words` */
+    TAKES_PROCESS,         /* then one of `words`, which may take further words */
+    TAKES_PROFILES,        /* tool/session.h sorts these, as those of the next two rows */
+    TAKES_PROFILES_AND_RE, /* and a function */
+    TAKES_TWO_PROFILES,
+    TAKES_PROGRAM,      /* and its arguments */
+    TAKES_COMMAND_LINE, /* that of another tool, passed on unchecked */
+};
+
 struct command {
     const char *verb;
     bool (*run)(const struct arguments *arguments, struct error *error);
-    const char *operands;
+    enum command_takes takes;
+    const char *words; /* joined by '|'; "" where any will do */
     const char *synopsis;
     const char *brief;
     const char *details;
@@ -41,11 +56,29 @@ enum flag_id {
 #include "tool/command/commands.def"
 };
 
+/* What the argument of a flag is. */
+enum command_argument {
+    ARGUMENT_NONE, /* the flag has none */
+    ARGUMENT_PATH,
+    ARGUMENT_PROFILE,
+    ARGUMENT_RE,
+    ARGUMENT_RANGE,
+    ARGUMENT_METRIC,
+    ARGUMENT_NUMBER,
+    ARGUMENT_LIMIT,
+    ARGUMENT_NAME,
+    ARGUMENT_BYTES,
+    ARGUMENT_TIME,
+    ARGUMENT_SETTING,
+    ARGUMENT_CHOICE, /* one of the words of `argument`, numbered by arguments_choice */
+};
+
 struct command_flag {
     enum flag_id id;
     const char *verb;
     const char *name;
-    const char *argument;
+    enum command_argument takes;
+    const char *argument; /* as help prints it; a choice has its words, joined by '|' */
     const char *brief;
 };
 

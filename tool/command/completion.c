@@ -38,20 +38,14 @@ static void put_words(const char *words)
 
 static bool takes_process(const struct command *command)
 {
-    return strncmp(command->operands, "PID ", 4) == 0;
+    return command->takes == TAKES_PROCESS;
 }
 
 /* Profiles, other files, or the command line of another program, which has files. */
 static bool takes_files(const struct command *command)
 {
-    return commands_reads(command) || strcmp(command->operands, "PATH") == 0 ||
-           strcmp(command->operands, "WORDS") == 0;
-}
-
-/* The words of operands, without the process before them. */
-static const char *words_of(const struct command *command)
-{
-    return takes_process(command) ? command->operands + 4 : command->operands;
+    return commands_reads(command) || command->takes == TAKES_PATH ||
+           command->takes == TAKES_COMMAND_LINE;
 }
 
 static void put_verbs(void)
@@ -78,9 +72,9 @@ static void put_help_words(void)
         printf(" %s", commands_topics[i].name);
 }
 
-static bool is_path(const char *argument)
+static bool takes_path(const struct command_flag *flag)
 {
-    return strcmp(argument, "PATH") == 0 || strcmp(argument, "PROFILE") == 0;
+    return flag->takes == ARGUMENT_PATH || flag->takes == ARGUMENT_PROFILE;
 }
 
 /* The names of flags that take a file, each once. */
@@ -89,7 +83,7 @@ static void put_path_flags(void)
     bool any = false;
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        bool seen = !is_path(flag->argument);
+        bool seen = !takes_path(flag);
         for (size_t k = 0; k < i && !seen; k++)
             seen = strcmp(commands_flags[k].name, flag->name) == 0;
         if (!seen)
@@ -122,11 +116,11 @@ static void put_metrics(void)
 }
 
 /* Flags whose argument is of one kind, as patterns of `case`. */
-static void put_flags_of(const char *argument)
+static void put_flags_of(enum command_argument takes)
 {
     bool any = false;
     for (size_t i = 0; i < commands_flags_count; i++) {
-        if (strcmp(commands_flags[i].argument, argument) != 0 || commands_flags[i].verb[0] != '@')
+        if (commands_flags[i].takes != takes || commands_flags[i].verb[0] != '@')
             continue;
         printf("%s%s", any ? "|" : "", commands_flags[i].name);
         any = true;
@@ -135,7 +129,7 @@ static void put_flags_of(const char *argument)
 
 static bool takes_function(const struct command *command)
 {
-    return strcmp(command->operands, "PROFILE RE") == 0;
+    return command->takes == TAKES_PROFILES_AND_RE;
 }
 
 /* What the processes and the files of the command line have: asked when it is wanted. Names that a
@@ -172,17 +166,17 @@ static void bash_flags(void)
            "    -o|");
     put_path_flags();
     printf(")\n        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n    ");
-    put_flags_of("METRIC");
+    put_flags_of(ARGUMENT_METRIC);
     printf(") COMPREPLY=($(compgen -W '");
     put_metrics();
     printf("' -- \"$word\")); return ;;\n    --at|--since|--until)\n"
            "        COMPREPLY=($(compgen -W 'peak end' -- \"$word\")); return ;;\n    ");
-    put_flags_of("RE");
+    put_flags_of(ARGUMENT_RE);
     printf(") _memoir_function; return ;;\n"
            "    esac\n    case $verb:$before in\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        if (strchr(flag->argument, '|')) {
+        if (flag->takes == ARGUMENT_CHOICE) {
             printf("    %s:%s) COMPREPLY=($(compgen -W '",
                    flag->verb[0] && flag->verb[0] != '@' ? flag->verb : "*", flag->name);
             put_words(flag->argument);
@@ -229,10 +223,10 @@ static void show_bash(void)
                 printf("%s ", commands_flags[j].name);
         }
         printf("' operands='");
-        if (strcmp(commands[i].operands, "VERB") == 0)
+        if (commands[i].takes == TAKES_VERB)
             put_help_words();
-        else if (strcmp(commands[i].operands, "COMMAND") != 0 && !takes_files(&commands[i]))
-            put_words(words_of(&commands[i]));
+        else if (commands[i].takes != TAKES_PROGRAM && !takes_files(&commands[i]))
+            put_words(commands[i].words);
         printf("' ;;\n");
     }
     bash_operands();
@@ -271,24 +265,22 @@ static void bash_operands(void)
 }
 
 /* What _arguments does for a flag's argument. */
-static void zsh_action(const char *argument)
+static void zsh_action(const struct command_flag *flag)
 {
-    if (argument[0] == '\0')
-        return;
-    if (is_path(argument)) {
+    if (takes_path(flag)) {
         printf(":path:_files");
-    } else if (strcmp(argument, "KEY=VALUE") == 0) {
+    } else if (flag->takes == ARGUMENT_SETTING) {
         printf(":option:_memoir_option");
-    } else if (strcmp(argument, "METRIC") == 0) {
+    } else if (flag->takes == ARGUMENT_METRIC) {
         printf(":metric:(");
         put_metrics();
         printf(")");
-    } else if (!strchr(argument, '|')) {
-        printf(":value:");
-    } else {
+    } else if (flag->takes == ARGUMENT_CHOICE) {
         printf(":word:(");
-        put_words(argument);
+        put_words(flag->argument);
         printf(")");
+    } else if (flag->takes != ARGUMENT_NONE) {
+        printf(":value:");
     }
 }
 
@@ -321,7 +313,7 @@ static void show_zsh(void)
            "        return\n    fi\n    local verb=$words[2]\n    shift words\n"
            "    ((CURRENT--))\n    case $verb in\n");
     for (size_t i = 0; i < commands_count; i++) {
-        const char *operands = commands[i].operands;
+        enum command_takes takes = commands[i].takes;
         printf("    %s)\n        _arguments", commands[i].verb);
         for (size_t j = 0; j < commands_flags_count; j++) {
             const struct command_flag *flag = &commands_flags[j];
@@ -330,22 +322,22 @@ static void show_zsh(void)
             printf(" \\\n            '%s%s[", flag->id == FLAG_SET ? "*" : "", flag->name);
             put_quoted(flag->brief, "[]:");
             printf("]");
-            zsh_action(flag->argument);
+            zsh_action(flag);
             printf("'");
         }
-        if (strcmp(operands, "COMMAND") == 0)
+        if (takes == TAKES_PROGRAM)
             printf(" \\\n            '(-)1:program:_command_names -e' '*::argument:_normal'");
-        else if (strcmp(operands, "VERB") == 0) {
+        else if (takes == TAKES_VERB) {
             printf(" \\\n            '1:command or topic:(");
             put_help_words();
             printf(")'");
         } else if (takes_files(&commands[i]))
             printf(" \\\n            '*:%s:_files'",
                    commands_reads(&commands[i]) ? "profile" : "file");
-        else if (operands[0]) {
-            bool process = takes_process(&commands[i]);
-            printf(" \\\n            %s", process ? "'1:process:_pids' '2:word:(" : "'1:word:(");
-            put_words(words_of(&commands[i]));
+        else if (takes != TAKES_NOTHING) {
+            printf(" \\\n            %s",
+                   takes == TAKES_PROCESS ? "'1:process:_pids' '2:word:(" : "'1:word:(");
+            put_words(commands[i].words);
             printf(")'");
         }
         printf("\n        ;;\n");
@@ -376,24 +368,24 @@ static void show_fish(void)
     printf("end\n\ncomplete -c memoir -f\n");
     for (size_t i = 0; i < commands_count; i++) {
         const char *verb = commands[i].verb;
-        const char *operands = commands[i].operands;
+        enum command_takes takes = commands[i].takes;
         printf("complete -c memoir -n __fish_use_subcommand -a %s -d '", verb);
         put_quoted(commands[i].brief, "");
         printf("'\n");
-        if (operands[0] == '\0')
+        if (takes == TAKES_NOTHING)
             continue;
         if (takes_files(&commands[i])) {
             printf("complete -c memoir -n '__fish_seen_subcommand_from %s' -F\n", verb);
             continue;
         }
         printf("complete -c memoir -n '__fish_seen_subcommand_from %s' -a '", verb);
-        if (strcmp(operands, "COMMAND") == 0)
+        if (takes == TAKES_PROGRAM)
             printf("(__fish_complete_subcommand --fcs-skip=2)");
-        else if (strcmp(operands, "VERB") == 0)
+        else if (takes == TAKES_VERB)
             put_help_words();
         else
-            put_words(words_of(&commands[i]));
-        printf("%s'\n", takes_process(&commands[i]) ? " (__fish_complete_pids)" : "");
+            put_words(commands[i].words);
+        printf("%s'\n", takes == TAKES_PROCESS ? " (__fish_complete_pids)" : "");
     }
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
@@ -410,20 +402,20 @@ static void show_fish(void)
         printf("-l %s -d '", flag->name + 2);
         put_quoted(flag->brief, "");
         printf("'");
-        if (is_path(flag->argument)) {
+        if (takes_path(flag)) {
             printf(" -r -F");
-        } else if (strcmp(flag->argument, "KEY=VALUE") == 0) {
+        } else if (flag->takes == ARGUMENT_SETTING) {
             printf(" -x -a '(__memoir_option)'");
-        } else if (strcmp(flag->argument, "METRIC") == 0) {
+        } else if (flag->takes == ARGUMENT_METRIC) {
             printf(" -x -a '");
             put_metrics();
             printf("'");
-        } else if (flag->argument[0] && !strchr(flag->argument, '|')) {
-            printf(" -x");
-        } else if (flag->argument[0]) {
+        } else if (flag->takes == ARGUMENT_CHOICE) {
             printf(" -x -a '");
             put_words(flag->argument);
             printf("'");
+        } else if (flag->takes != ARGUMENT_NONE) {
+            printf(" -x");
         }
         printf("\n");
     }
