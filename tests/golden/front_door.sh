@@ -32,6 +32,18 @@ said 2 "no verb 'xyzzy'" xyzzy
 said 2 "no preset 'relaese'; did you mean release" test relaese
 said 2 "tests by name:  ./dev test -R golden" test golden
 said 2 "ctest has no option '--quik'; did you mean:  ./dev test --quick" test --quik
+
+# The slip is told before the packages of the tests are asked for: here one of them, make, is missing.
+mkdir "$place/tools"
+for tool in /usr/bin/* /bin/*; do
+    ln -s "$tool" "$place/tools/" 2>/dev/null
+done
+rm -f "$place/tools/make" "$place/tools/apt-get"
+path=$PATH PATH=$place/tools
+said 2 "ctest has no option '--quik'" test --quik
+said 2 "dev: missing:.* make" test --quick # the control
+PATH=$path
+
 said 2 "bench does not take 'wlak'; did you mean:  ./dev bench walk" bench wlak
 said 2 "install does not take '--prefx'" install --prefx
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && cp "$dev" /tmp/memoir-dev-$$; then
