@@ -84,7 +84,7 @@ void alternate_end(uintptr_t low)
 
 static uint64_t *owner_at(uintptr_t low)
 {
-    return &owners[(uint64_t)low * UINT64_C(0x9e3779b97f4a7c15) >> (64 - OWNER_BITS)];
+    return &owners[hash_word(low) >> (64 - OWNER_BITS)];
 }
 
 static uint64_t owner_make(uintptr_t low)

@@ -3,6 +3,8 @@
 #ifndef BASE_COMPILER_H
 #define BASE_COMPILER_H
 
+#include <stdint.h>
+
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -26,6 +28,13 @@
  * what it would compute of it later is computed by now. */
 #define SETTLE(variable) __asm__("" : "+r"(variable))
 #define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
+
+/* The step of every hash function: the upper bits of the product depend on all of the word. The
+ * factor is the golden ratio's, of which no small multiple is near a power of two. */
+INLINE uint64_t hash_word(uint64_t word)
+{
+    return word * UINT64_C(0x9e3779b97f4a7c15);
+}
 
 /* Relaxed atomics, for data that other threads may read while one thread writes it. On both
  * machines they compile to plain loads and stores. */

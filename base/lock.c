@@ -69,7 +69,7 @@ static bool owner_is_gone(uint32_t owner)
 /* Where waiting for the lock is noted; NULL: there are too many. */
 static struct contended *contended_at(const struct lock *lock, bool make)
 {
-    uintptr_t at = (uintptr_t)lock * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    uintptr_t at = hash_word((uintptr_t)lock) >> 32;
     for (unsigned i = 0; i < LOCK_CONTENDED_MAX; i++) {
         struct contended *place = &contended[(at + i) % LOCK_CONTENDED_MAX];
         const struct lock *found = load_acquire(&place->lock);

@@ -115,7 +115,7 @@ uint64_t os_random(void)
     if (call3(SYS_getrandom, (long)&value, sizeof value, NONBLOCK) == sizeof value)
         return value;
     const uint64_t *seed = (const uint64_t *)getauxval(AT_RANDOM); /* 16 bytes from the kernel */
-    return (seed == NULL ? 0 : seed[0] ^ seed[1]) ^ (os_now_ms() * 0x9e3779b97f4a7c15u);
+    return (seed == NULL ? 0 : seed[0] ^ seed[1]) ^ hash_word(os_now_ms());
 }
 
 int os_open(const char *path, int flags, int mode)

@@ -386,7 +386,7 @@ size_t os_resident(void *at, size_t size, size_t parts_max)
     for (size_t first = 0; first < count; first += group) {
         size_t many = count - first < group ? count - first : group;
         /* Any one of them, not each time the same: arrays have steps of their own. */
-        size_t chosen = first + (first * UINT64_C(0x9e3779b97f4a7c15) >> 32) % many;
+        size_t chosen = first + (hash_word(first) >> 32) % many;
         size_t from = chosen * part, rest = size - from;
         resident += part_resident((char *)at + from, rest < part ? rest : part) * many;
     }

@@ -74,7 +74,7 @@ struct extent *lent_table_find(uintptr_t address, uintptr_t kind)
 
 static struct entry *entry_find(struct entry *table, size_t size, uintptr_t key)
 {
-    size_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+    size_t at = hash_word(key) >> 20;
     for (;; at++) { /* ends: at most half of the entries are in use */
         struct entry *entry = &table[at & (size - 1)];
         if (entry->key == key || entry->key == 0)

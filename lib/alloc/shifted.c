@@ -62,7 +62,7 @@ static void insert(struct entries *table, uintptr_t pointer, uintptr_t block)
 
 static struct entry *entry_of(struct entries *table, uintptr_t pointer)
 {
-    size_t at = pointer * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    size_t at = hash_word(pointer) >> 32;
     for (;; at++) { /* ends: at most half of the entries are in use */
         struct entry *entry = &table->all[at & table->mask];
         if (entry->pointer == pointer || entry->pointer == 0)

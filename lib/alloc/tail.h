@@ -45,7 +45,7 @@ INLINE void tail_word_set(char *at, uint64_t word)
 /* What the tail of a live block holds, but for the length behind the block. */
 INLINE uint64_t tail_of(const void *block)
 {
-    uint64_t x = ((uint64_t)(uintptr_t)block ^ harden_secret) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = hash_word((uint64_t)(uintptr_t)block ^ harden_secret);
     return x >> 32 | x << 32;
 }
 

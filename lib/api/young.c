@@ -61,7 +61,7 @@ uint64_t young_seed(void)
         base = os_random() | 1;
         store_relaxed(&process, base);
     }
-    uint64_t x = base + young.number * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = base + hash_word(young.number);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     return (x ^ x >> 27) | 1;
 }

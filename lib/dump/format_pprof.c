@@ -395,7 +395,7 @@ static struct address *find(struct writer *writer, uintptr_t pc)
     if (writer->addresses == NULL || pc == 0)
         return NULL;
     size_t mask = writer->address_max - 1;
-    for (size_t at = (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 20;; at++) {
+    for (size_t at = hash_word(pc) >> 20;; at++) {
         struct address *address = &writer->addresses[at & mask];
         if (address->pc == pc)
             return address;

@@ -145,7 +145,7 @@ static struct row *row_of(const struct ring *in, uint64_t number)
 
 static uint64_t *chain_of(const struct ring *in, const struct record *record)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)record * 0x9e3779b97f4a7c15;
+    uint64_t hash = hash_word((uintptr_t)record);
     return &in->chains[(hash >> 32) & (in->buckets - 1)];
 }
 

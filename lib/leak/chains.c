@@ -96,8 +96,7 @@ bool chains_busy(const struct chains *chains)
 
 static unsigned start_hash(uintptr_t start)
 {
-    return (unsigned)((start >> GRANULE_SHIFT) * UINT64_C(0x9e3779b97f4a7c15) >>
-                      (64 - CHAINS_SHIFT - 1));
+    return (unsigned)(hash_word(start >> GRANULE_SHIFT) >> (64 - CHAINS_SHIFT - 1));
 }
 
 static struct chain *chain_find(struct chains *chains, uintptr_t start)

@@ -31,7 +31,7 @@ static struct scan_row *row_of(struct scan_result *result, const struct found *b
 {
     uint32_t site = record == NULL ? 0 : record->site;
     uint64_t key = site == 0 ? block->size : (uint64_t)site << 32;
-    size_t at = (key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - SCAN_ROWS_SHIFT);
+    size_t at = hash_word(key) >> (64 - SCAN_ROWS_SHIFT);
     for (unsigned looked = 0; looked < SCAN_ROWS - 1; looked++, at++) {
         struct scan_row *row = &result->rows[at % (SCAN_ROWS - 1)];
         if (!row->used) {

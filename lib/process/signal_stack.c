@@ -97,7 +97,7 @@ static bool leave(const void *p, const stack_t *now)
 /* A place that holds `wanted`, of those where a stack at `low` can be; NULL: there is none. */
 static uintptr_t *find(uintptr_t low, uintptr_t wanted)
 {
-    uintptr_t *first = &stacks[(uint64_t)low * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BITS)];
+    uintptr_t *first = &stacks[hash_word(low) >> (64 - BITS)];
     for (unsigned i = 0; i < PROBES; i++)
         if (load_relaxed(&first[i]) == wanted)
             return &first[i];

@@ -66,7 +66,7 @@ static uint32_t *memo_of(const struct walk *walk)
     static BULK uint32_t memo[1 << SHIFT];
     uint64_t hash = walk->count;
     for (uint32_t i = walk->count - NEAR; i < walk->count; i++)
-        hash = (hash ^ walk->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = hash_word(hash ^ walk->pcs[i]);
     return &memo[hash >> (64 - SHIFT)];
 }
 

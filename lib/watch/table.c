@@ -30,7 +30,7 @@ uint32_t table_count(const struct table *table)
 
 static uint64_t hash_of(uint64_t a, uint32_t b)
 {
-    uint64_t x = (a ^ (uint64_t)b << 40 ^ b) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = hash_word(a ^ (uint64_t)b << 40 ^ b);
     return (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
 }
 

@@ -179,7 +179,7 @@ void map_free(struct map *map)
 
 uint64_t map_mix(uint64_t hash, uint64_t word)
 {
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = hash_word(hash ^ word);
     return hash ^ hash >> 32;
 }
 

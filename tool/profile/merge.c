@@ -242,7 +242,7 @@ static struct key location_key(const struct profile_location *location,
         return key;
     }
     for (uint32_t i = 0; i < location->lines; i++) {
-        key.words[1] = key.words[1] * UINT64_C(0x9e3779b97f4a7c15) + lines[i].function;
+        key.words[1] = hash_word(key.words[1]) + lines[i].function;
         key.words[2] = key.words[2] * 31 + ((uint64_t)lines[i].line << 1);
     }
     return key;

@@ -87,7 +87,7 @@ static uint64_t hash(const char *text)
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
     for (; *text != '\0'; text++)
         sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    sum = (sum ^ sum >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    sum = hash_word(sum ^ sum >> 31);
     return sum ^ sum >> 29;
 }
 
