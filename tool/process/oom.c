@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/process/oom.h. A line of /proc/self/cgroup is NUMBER:CONTROLLERS:PATH; version 2 has
- * number 0 and no controllers. */
+/* See tool/process/oom.h. */
 #include "tool/process/oom.h"
 
 #include <limits.h>
@@ -8,43 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t count_in(const char *path);
+#include "tool/process/cgroup.h"
+
+static bool count_take(const char *controller, const char *group, void *context);
 
 uint64_t oom_kills(void)
 {
-    char line[PATH_MAX], path[PATH_MAX + 64];
     uint64_t count = 0;
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && count == 0 && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':');
-        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!group)
-            continue;
-        *group++ = '\0';
-        if (controllers[1] == '\0')
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.events", group);
-        else if (strcmp(controllers + 1, "memory") == 0)
-            snprintf(path, sizeof path, "/sys/fs/cgroup/memory%s/memory.oom_control", group);
-        else
-            continue;
-        count = count_in(path);
-    }
-    if (file)
-        fclose(file);
+    cgroup_find(0, "memory", count_take, &count);
     return count;
 }
 
-static uint64_t count_in(const char *path)
+static bool count_take(const char *controller, const char *group, void *context)
 {
     static const char key[] = "oom_kill ";
-    char line[256];
-    uint64_t count = 0;
+    char path[PATH_MAX + 64], line[256];
+    uint64_t *count = context;
+    snprintf(path, sizeof path,
+             controller ? "/sys/fs/cgroup/memory%s/memory.oom_control"
+                        : "/sys/fs/cgroup%s/memory.events",
+             group);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
         if (strncmp(line, key, sizeof key - 1) == 0)
-            count = strtoull(line + sizeof key - 1, NULL, 10);
+            *count = strtoull(line + sizeof key - 1, NULL, 10);
     if (file)
         fclose(file);
-    return count;
+    return *count > 0;
 }
