@@ -58,7 +58,7 @@ static void check_samples(struct doctor *doctor, const struct request *request)
     static const double good = 0.1, fair = 0.25, share_min = 0.01;
     const struct profile *profile = request->profile;
     struct view view = {0};
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     struct view_options options = request->options;
     char size[32], rate[32], advice[100];
     size_t count = 0, large = 0, known = 0;
@@ -201,12 +201,9 @@ static void check_modules(struct doctor *doctor, const struct symbol_report *rep
         if (advice[0] == '\0' || module->quality == SYMBOL_MISMATCH ||
             (module->locations - known) * 100 < report->locations)
             continue;
-        const char *slash = strrchr(module->path, '/');
         said++;
         doctor_say(doctor, MARK_NOTE, advice, "%s: %lu of %lu addresses have a name",
-                   slash             ? slash + 1
-                   : module->path[0] ? module->path
-                                     : "code outside of any file",
-                   known, module->locations);
+                   module->path[0] ? name_base(module->path) : "code outside of any file", known,
+                   module->locations);
     }
 }

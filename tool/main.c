@@ -56,8 +56,7 @@ static char *verb_of_name(char *name)
 {
     static const char *const names[] = {"jeprof", "google-pprof", "pprof", "flamegraph.pl",
                                         "difffolded.pl"};
-    char *slash = strrchr(name, '/');
-    char *verb = slash ? slash + 1 : name;
+    char *verb = (char *)name_base(name);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(verb, names[i]) == 0)
             return verb;

@@ -26,7 +26,7 @@ bool page_write(const struct request *request, FILE *file, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
     struct notes notes = {0};
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     char *filters = filters_text(request);
     doctor_profile(request, note_add, &notes);
     struct html_options options = {

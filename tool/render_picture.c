@@ -42,7 +42,7 @@ static bool picture_draw(const struct request *request, const char *path, bool m
     struct picture_options options;
     struct request like = *request; /* whose options are others */
     struct view view = {0};
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     if (!format)
         format = "svg";
     if (strcmp(format, "html") == 0) {

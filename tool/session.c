@@ -385,7 +385,7 @@ static void warnings_print(const struct profile *profile)
 static bool request_choose(struct request *request, struct error *error)
 {
     const struct answer *answer = request->answer;
-    const char *metric = request->picture ? answer->picture_metric : answer->metric;
+    const struct metric *metric = request->picture ? answer->picture_metric : answer->metric;
     if (!request_flags(request, error))
         return false;
     warnings_print(&request->own.profile); /* those of a session were said when it was read */
@@ -402,9 +402,9 @@ static bool request_choose(struct request *request, struct error *error)
         return request_no_memory(request, error);
     unsigned type;
     if (metric && !request->picture && answer->metric_first &&
-        metric_find(request->profile, answer->metric_first, &type))
+        metric_find(request->profile, answer->metric_first->word, &type))
         metric = answer->metric_first;
-    if (metric && !request_metric(request, metric, error))
+    if (metric && !request_metric(request, metric->word, error))
         return false;
     if (!metric && answer->moment)
         request_moment(request);
@@ -418,7 +418,7 @@ static bool request_choose(struct request *request, struct error *error)
 
 bool request_view_make(struct view *view, const struct request *request, struct error *error)
 {
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     const struct profile *profile = request->profile;
     const char *type = request->options.type < profile->types
                            ? profile_text(profile, profile->type[request->options.type].name)
@@ -429,7 +429,7 @@ bool request_view_make(struct view *view, const struct request *request, struct 
         return error_hint(error, "--metric picks a metric that both have");
     }
     if ((request->options.age_min_us > 0 || request->options.age_max_us > 0) &&
-        strncmp(type, "alloc_", 6) != 0) {
+        profile_type_blocks(type) != BLOCKS_ALLOCATED) {
         error_set(error, ERROR_USAGE,
                   "--age is the age of freed blocks, and '%s' counts live blocks", type);
         return error_hint(error, "--metric alloc or count; memoir churn shows short-lived blocks");

@@ -34,21 +34,20 @@ struct request;
 
 /* How a verb answers. */
 struct answer {
-    /* The word of the column that is looked at, unless --metric says so; NULL: the profile's own.
-     */
-    const char *metric;
-    const char *metric_first;   /* taken instead of `metric` where the profile has it; or NULL */
-    const char *picture_metric; /* the same for its picture */
-    bool metric_always;         /* whatever --metric says */
-    bool memory;                /* refuses profiles of time */
-    bool moment;                /* without a metric: at the peak, if the program has ended */
-    bool function;              /* it is about the function in request->rest[0] */
-    bool viewless;              /* it makes no view, or several by itself */
-    bool no_patterns;           /* all operands are profiles */
-    bool window;                /* about many moments: --since and --until are a part of the run */
-    bool pins;                  /* reads what keeps memory in use, too */
-    bool add_up;                /* dumps of one process, too */
-    const char *ask;            /* what a process is asked; NULL: its profile */
+    /* The column that is looked at, unless --metric says so; NULL: the profile's own. */
+    const struct metric *metric;
+    const struct metric *metric_first;   /* taken instead where the profile has it; or NULL */
+    const struct metric *picture_metric; /* the same for its picture */
+    bool metric_always;                  /* whatever --metric says */
+    bool memory;                         /* refuses profiles of time */
+    bool moment;      /* without a metric: at the peak, if the program has ended */
+    bool function;    /* it is about the function in request->rest[0] */
+    bool viewless;    /* it makes no view, or several by itself */
+    bool no_patterns; /* all operands are profiles */
+    bool window;      /* about many moments: --since and --until are a part of the run */
+    bool pins;        /* reads what keeps memory in use, too */
+    bool add_up;      /* dumps of one process, too */
+    const char *ask;  /* what a process is asked; NULL: its profile */
     /* Draws the picture that --output names; NULL: there is none. */
     bool (*draw)(struct request *request, const char *path, bool moment, struct error *error);
     /* Changes request->options before the view is made. May be NULL. */

@@ -89,11 +89,17 @@ bool request_check(const struct request *request, struct error *error)
     return true;
 }
 
+/* *time_ms is left alone without the flag, and UINT64_MAX if its value is no time. */
 static bool moment_check(const struct arguments *arguments, enum flag_id flag, uint64_t *time_ms,
                          struct error *error)
 {
     const char *value = arguments_value(arguments, flag);
-    if (!value || read_is_moment(value, time_ms))
+    if (!value)
+        return true;
+    enum read_moment moment = read_moment(value, time_ms);
+    if (moment != MOMENT_TIME)
+        *time_ms = UINT64_MAX;
+    if (*value != '\0' && moment != MOMENT_UNKNOWN)
         return true;
     const char *name = commands_flag_name(flag);
     error_set(error, ERROR_USAGE, "%s can't be '%s'", name, value);
@@ -145,7 +151,7 @@ bool request_metric(struct request *request, const char *word, struct error *err
     char known[512] = "";
     size_t used = 0;
     if (metric_find(profile, word, &request->options.type)) {
-        if (strcmp(word, "churn") == 0 && request->options.age_max_us == 0)
+        if (strcmp(word, metrics[METRIC_CHURN].word) == 0 && request->options.age_max_us == 0)
             request->options.age_max_us = CHURN_US;
         return true;
     }
@@ -217,7 +223,7 @@ static void moment_type(struct request *request)
         return;
     if (several && live >= 0) /* which is what the reader took from that moment */
         request->options.type = (unsigned)live;
-    else if (strcmp(at, "peak") == 0 && peak >= 0)
+    else if (read_moment(at, &(uint64_t){0}) == MOMENT_PEAK && peak >= 0)
         request->options.type = (unsigned)peak;
 }
 
@@ -343,22 +349,27 @@ static bool window_choose(struct request *request, struct error *error)
 static bool window_end(const struct request *request, enum flag_id flag, const char *value,
                        int64_t *time_ns, struct error *error)
 {
-    uint64_t time_ms = UINT64_MAX;
+    uint64_t time_ms;
     const struct profile *profile = request->profile;
     if (!value)
         return true;
-    read_is_moment(value, &time_ms);
-    if (strcmp(value, "peak") == 0)
+    switch (read_moment(value, &time_ms)) {
+    case MOMENT_PEAK:
         *time_ns = profile->peak_time_ns;
-    else if (strcmp(value, "end") == 0)
+        break;
+    case MOMENT_END:
         *time_ns = profile->duration_ns;
-    else if (time_ms == UINT64_MAX)
+        break;
+    case MOMENT_TIME:
+        *time_ns = time_ms < INT64_MAX / 1000000 ? (int64_t)time_ms * 1000000 : INT64_MAX;
+        break;
+    case MOMENT_NUMBER:
+    case MOMENT_UNKNOWN: /* which was refused before */
         return error_set(error, ERROR_USAGE,
                          "%s takes a time here, such as 10s, not the number of "
                          "a snapshot",
                          commands_flag_name(flag));
-    else
-        *time_ns = time_ms < INT64_MAX / 1000000 ? (int64_t)time_ms * 1000000 : INT64_MAX;
+    }
     if (*time_ns <= profile->duration_ns)
         return true;
     char text[32];

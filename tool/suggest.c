@@ -11,12 +11,13 @@
 
 static bool function_nearest(const struct profile *profile, const char *word, char *name);
 
-bool suggest_refuse(const struct request *request, const char *text, struct error *error)
+bool suggest_refuse(const struct request *request, const struct view_error *reason,
+                    struct error *error)
 {
     char name[SUGGEST_ROOM];
-    if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
-        return error_set(error, ERROR_USAGE, "%s", text);
-    error_set(error, ERROR_INPUT, "%s in %s", text, request->name);
+    if (!reason->no_function)
+        return error_set(error, ERROR_USAGE, "%s", reason->text);
+    error_set(error, ERROR_INPUT, "%s in %s", reason->text, request->name);
     if (function_nearest(request->profile, request->rest[0], name) &&
         strcmp(name, request->rest[0]) == 0)
         error_set(error, ERROR_INPUT, "'%s' %s", name,
@@ -25,7 +26,7 @@ bool suggest_refuse(const struct request *request, const char *text, struct erro
         return error_hint(error, "did you mean %s?", name);
     bool named = request_word(request) != NULL;
     unsigned time;
-    if (strcmp(name, request->rest[0]) == 0 && metric_find(request->profile, "cpu", &time) &&
+    if (strcmp(name, request->rest[0]) == 0 && metric_has(request->profile, METRIC_CPU, &time) &&
         time != request->options.type)
         return error_hint(error, "--metric cpu   shows its time");
     return error_hint(error, "memoir top%s%s --by function   lists all functions", named ? " " : "",

@@ -8,9 +8,10 @@
 
 struct request;
 
-/* A verb about one function, request->rest[0], was refused with this text. False, for `return
+/* A verb about one function, request->rest[0], was refused. False, for `return
  * suggest_...`; the hint names the nearest, where one is near. */
-bool suggest_refuse(const struct request *request, const char *text, struct error *error);
+bool suggest_refuse(const struct request *request, const struct view_error *reason,
+                    struct error *error);
 /* A warning: there is nothing in the profile, or nothing of its metric, and what to do. */
 void suggest_nothing(const struct request *request);
 /* A warning, if the filters left nothing: which word fits nothing, and what may be meant. */

@@ -8,7 +8,7 @@ bool suppress_read(struct suppressions **suppressions, const struct arguments *a
                    struct error *error)
 {
     const char *path = arguments_value(arguments, FLAG_SUPPRESSIONS);
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     *suppressions = suppressions_new();
     if (!*suppressions)
         return error_memory(error);

@@ -15,36 +15,29 @@
 #include "tool/suppress.h"
 #include "tool/terminal/terminal.h"
 
-enum { LIVE, PEAK, ALLOC, ALLOCS, CPU, METRICS };
-
-static const char *const metric_words[METRICS] = {"live", "peak", "alloc", "allocs", "cpu"};
-
 struct checking {
     const struct arguments *arguments;
     struct request *request;
-    struct view views[METRICS];
-    bool has_view[METRICS];
+    struct view views[CHECK_METRICS];
+    bool has_view[CHECK_METRICS];
     struct check check;
     struct error *error;
 };
 
-static const char *const view_words[METRICS] = {"live", "peak", "alloc", "count", "cpu"};
-static const char *const units[METRICS] = {"bytes", "bytes", "bytes", "count", "nanoseconds"};
-
 static void check_adjust(struct request *request);
 static bool check_render(struct request *request, struct error *error);
 static bool add_limits(struct checking *checking);
-static bool has_metric(struct checking *checking, unsigned metric);
+static bool has_metric(struct checking *checking, enum check_metric metric);
 static double points_peak(const struct profile *profile);
-static bool add_metric(struct checking *checking, unsigned metric, struct check_limit limit,
-                       const char *flag);
-static const struct view *view_of(struct checking *checking, unsigned metric);
+static bool add_metric(struct checking *checking, enum check_metric metric,
+                       struct check_limit limit, const char *flag);
+static const struct view *view_of(struct checking *checking, enum check_metric metric);
 static bool has_samples(const struct request *request);
 static bool need_base(const struct checking *checking, const char *what);
-static void item_fill(struct check_item *item, const struct request *request, unsigned metric,
-                      const struct view *view);
+static void item_fill(struct check_item *item, const struct request *request,
+                      enum check_metric metric, const struct view *view);
 static bool is_filtered(const struct view *view);
-static double exact_of(const struct profile *profile, unsigned metric);
+static double exact_of(const struct profile *profile, enum check_metric metric);
 static void item_sum(struct check_item *item, const struct request *request,
                      const struct view_value *sum);
 static double noise_of(double variance);
@@ -91,7 +84,7 @@ static bool check_render(struct request *request, struct error *error)
     if (ok && check->unsure > 0)
         terminal_warn("%zu of %zu limits can't be decided from samples%s", check->unsure,
                       check->count, check->strict ? "" : "; --strict makes this a failure");
-    for (unsigned i = 0; i < METRICS; i++)
+    for (unsigned i = 0; i < CHECK_METRICS; i++)
         if (checking->has_view[i])
             view_free(&checking->views[i]);
     return ok;
@@ -103,11 +96,11 @@ static bool add_limits(struct checking *checking)
 {
     static const struct {
         enum flag_id flag;
-        unsigned metric;
-    } flags[] = {{FLAG_MAX_ALLOCS, ALLOCS},
-                 {FLAG_MAX_PEAK, PEAK},
-                 {FLAG_MAX_LIVE, LIVE},
-                 {FLAG_MAX_CPU, CPU}};
+        enum check_metric metric;
+    } flags[] = {{FLAG_MAX_ALLOCS, CHECK_ALLOCS},
+                 {FLAG_MAX_PEAK, CHECK_PEAK},
+                 {FLAG_MAX_LIVE, CHECK_LIVE},
+                 {FLAG_MAX_CPU, CHECK_CPU}};
     const char *growth_text = arguments_value(checking->arguments, FLAG_MAX_GROWTH);
     struct check_limit growth = {5, true}, limit;
     bool any = arguments_value(checking->arguments, FLAG_NO_LEAKS) ||
@@ -127,14 +120,14 @@ static bool add_limits(struct checking *checking)
     }
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         const char *text = arguments_value(checking->arguments, flags[i].flag);
-        unsigned metric = flags[i].metric;
-        if (text && !check_limit_read(text, units[metric], &limit))
+        enum check_metric metric = flags[i].metric;
+        if (text && !check_limit_read(text, check_rows[metric].unit, &limit))
             return error_set(checking->error, ERROR_USAGE,
                              "%s can't be '%s'; accepted: %s, or 5%% with --base",
                              commands_flag_name(flags[i].flag), text,
-                             metric == CPU ? "1.5s, 200ms" : "4096, 200M, 1.5G");
-        if (!text &&
-            (!all || (metric == CPU) != timed || (metric != LIVE && !has_metric(checking, metric))))
+                             metric == CHECK_CPU ? "1.5s, 200ms" : "4096, 200M, 1.5G");
+        if (!text && (!all || (metric == CHECK_CPU) != timed ||
+                      (metric != CHECK_LIVE && !has_metric(checking, metric))))
             continue;
         if (!add_metric(checking, metric, text ? limit : growth,
                         commands_flag_name(text ? flags[i].flag : FLAG_MAX_GROWTH)))
@@ -144,12 +137,12 @@ static bool add_limits(struct checking *checking)
 }
 
 /* Whether the profile knows of it: a dump of what is live has no allocations and no peak. */
-static bool has_metric(struct checking *checking, unsigned metric)
+static bool has_metric(struct checking *checking, enum check_metric metric)
 {
     struct error unsaid = {0};
     const struct profile *profile = checking->request->profile;
-    return (metric == PEAK && points_peak(profile) > 0) ||
-           request_metric(checking->request, view_words[metric], &unsaid);
+    return (metric == CHECK_PEAK && points_peak(profile) > 0) ||
+           request_metric(checking->request, metrics[check_rows[metric].metric].word, &unsaid);
 }
 
 /* The heap at its largest, by the series of points; 0: there is none. */
@@ -162,18 +155,17 @@ static double points_peak(const struct profile *profile)
     return max;
 }
 
-static bool add_metric(struct checking *checking, unsigned metric, struct check_limit limit,
-                       const char *flag)
+static bool add_metric(struct checking *checking, enum check_metric metric,
+                       struct check_limit limit, const char *flag)
 {
-    static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations",
-                                               "CPU time"};
     const struct profile *profile = checking->request->profile;
-    bool by_points = metric == PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) < 0 &&
+    bool by_points = metric == CHECK_PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) < 0 &&
                      points_peak(profile) > 0;
-    const struct view *view = view_of(checking, by_points ? LIVE : metric);
+    const struct view *view = view_of(checking, by_points ? CHECK_LIVE : metric);
     if (!view || (limit.relative && !need_base(checking, flag)))
         return false;
-    struct check_item *item = check_add(&checking->check, names[metric], units[metric]);
+    struct check_item *item =
+        check_add(&checking->check, check_rows[metric].name, check_rows[metric].unit);
     if (!item)
         return error_memory(checking->error);
     item_fill(item, checking->request, metric, view);
@@ -185,11 +177,12 @@ static bool add_metric(struct checking *checking, unsigned metric, struct check_
 }
 
 /* The view of a metric, made when first asked for. NULL: see the error. */
-static const struct view *view_of(struct checking *checking, unsigned metric)
+static const struct view *view_of(struct checking *checking, enum check_metric metric)
 {
     if (checking->has_view[metric])
         return &checking->views[metric];
-    if (!request_metric(checking->request, view_words[metric], checking->error) ||
+    if (!request_metric(checking->request, metrics[check_rows[metric].metric].word,
+                        checking->error) ||
         !request_view_make(&checking->views[metric], checking->request, checking->error))
         return NULL;
     checking->has_view[metric] = true;
@@ -218,8 +211,8 @@ static bool need_base(const struct checking *checking, const char *what)
 }
 
 /* The numbers of an item: the sums of the view, or those that were counted. */
-static void item_fill(struct check_item *item, const struct request *request, unsigned metric,
-                      const struct view *view)
+static void item_fill(struct check_item *item, const struct request *request,
+                      enum check_metric metric, const struct view *view)
 {
     const struct profile *base = request->base;
     double exact = is_filtered(view) ? -1 : exact_of(request->profile, metric);
@@ -242,12 +235,11 @@ static bool is_filtered(const struct view *view)
 }
 
 /* What was counted of a metric, or of the peak the largest point of the series; -1: neither. */
-static double exact_of(const struct profile *profile, unsigned metric)
+static double exact_of(const struct profile *profile, enum check_metric metric)
 {
-    static const char *const types[METRICS] = {TYPE_INUSE_SPACE, TYPE_PEAK_SPACE, TYPE_ALLOC_SPACE,
-                                               TYPE_ALLOC_OBJECTS, TYPE_CPU};
-    double exact = (double)profile_exact(profile, types[metric]);
-    if (exact < 0 && metric == PEAK && profile_type_named(profile, types[PEAK]) < 0 &&
+    const char *type = check_rows[metric].type;
+    double exact = (double)profile_exact(profile, type);
+    if (exact < 0 && metric == CHECK_PEAK && profile_type_named(profile, type) < 0 &&
         points_peak(profile) > 0)
         exact = points_peak(profile);
     return exact;
@@ -280,8 +272,9 @@ static bool add_leaks(struct checking *checking)
     struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
     /* The leaks of this profile alone: what the base has is no excuse. */
     unsigned type;
-    bool scanned = metric_find(request->profile, "lost", &type);
-    ok = ok && request_metric(request, scanned ? "lost" : "live", checking->error);
+    bool scanned = metric_has(request->profile, METRIC_LOST, &type);
+    ok = ok && request_metric(request, metrics[scanned ? METRIC_LOST : METRIC_LIVE].word,
+                              checking->error);
     request->options.base = NULL;
     ok = ok && request_view_make(&view, request, checking->error);
     request->options.base = request->base;
@@ -312,7 +305,7 @@ static bool add_leaks(struct checking *checking)
 static bool add_budget(struct checking *checking)
 {
     const char *path = arguments_value(checking->arguments, FLAG_BUDGET);
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     size_t count = 0, fitting, stale_count = 0;
     char *text = text_file_read(path, checking->error);
     struct check_budget *lines = text ? check_budget_read(path, text, &count, &reason) : NULL;
@@ -340,13 +333,11 @@ static bool add_budget_line(struct checking *checking, const char *path,
                             const struct check_budget *line, size_t *stacks)
 {
     const struct request *request = checking->request;
-    unsigned metric = 0;
-    while (metric + 1 < METRICS && strcmp(metric_words[metric], line->metric) != 0)
-        metric++;
+    enum check_metric metric = line->metric;
     const struct view *view = view_of(checking, metric);
     if (!view || (line->limit.relative && !need_base(checking, "a limit of the budget")))
         return false;
-    struct check_item *item = check_add(&checking->check, "budget", units[metric]);
+    struct check_item *item = check_add(&checking->check, "budget", check_rows[metric].unit);
     if (!item)
         return error_memory(checking->error);
     struct view_value sum = check_sum(view, line->pattern, stacks);

@@ -111,7 +111,7 @@ static bool disasm_render(struct request *request, struct error *error)
 static bool answer_make(struct disassembly *answer, struct request *request, struct error *error)
 {
     struct wanted wanted = {.text = request->rest[0]};
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     struct symbol_code *codes = NULL;
     size_t count = 0;
     bool done = pattern_make(&wanted.pattern, "the function", request->rest[0], &reason) ||

@@ -41,7 +41,9 @@ struct redaction {
 static bool export_render(struct request *request, struct error *error);
 static bool export_profile(struct request *request, const struct target *target,
                            struct error *error);
-static bool format_unknown(const char *verb, const char *path, struct error *error);
+static bool format_unknown(const struct arguments *arguments, const char *path,
+                           struct error *error);
+static bool redacts(const struct arguments *arguments);
 static bool profiles_filter(struct request *request, struct error *error);
 static bool base_take(struct request *request, struct error *error);
 static bool is_nothing(const struct profile *profile, const struct target *target, unsigned type);
@@ -79,7 +81,7 @@ static bool export_profile(struct request *request, const struct target *target,
                            struct error *error)
 {
     if (!target->writer)
-        return format_unknown(request->arguments->command->verb, target->path, error);
+        return format_unknown(request->arguments, target->path, error);
     if (target->writer->values != WRITES_ALL) /* the same as in tables and pictures */
         request_moment(request);
     struct write_options options = {.type = request->options.type};
@@ -100,32 +102,38 @@ static bool export_profile(struct request *request, const struct target *target,
     return target_write(target, request->profile, &options, error);
 }
 
-static bool format_unknown(const char *verb, const char *path, struct error *error)
+static bool format_unknown(const struct arguments *arguments, const char *path, struct error *error)
 {
-    bool redacts = strcmp(verb, "redact") == 0;
+    bool picture = !redacts(arguments);
     char known[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < writers_count && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, " %s", writers[i]->ending);
-    if (!redacts && used < sizeof known)
+    if (picture && used < sizeof known)
         snprintf(known + used, sizeof known - used, "%s", picture_endings);
-    if (redacts && picture_ending(path)) {
+    if (!picture && picture_ending(path)) {
         error_set(error, ERROR_USAGE, "%s: redact writes profiles, not pictures", path);
         return error_hint(error, "memoir redact ... -o x.pb.gz, then memoir export x.pb.gz -o %s",
                           path);
     }
     if (strcmp(path, "-") == 0) {
         error_set(error, ERROR_USAGE, "standard output needs --format");
-        return error_hint(error, "memoir %s ... --format folded -o -", verb);
+        return error_hint(error, "memoir %s ... --format folded -o -", arguments->command->verb);
     }
     error_set(error, ERROR_USAGE, "%s: unknown ending for a profile", path);
     return error_hint(error, "endings are:%s", known);
 }
 
+/* The verb that writes profiles alone. */
+static bool redacts(const struct arguments *arguments)
+{
+    return arguments->command->run == verb_redact;
+}
+
 /* What the filters leave of both profiles, which are this request's own from here on. */
 static bool profiles_filter(struct request *request, struct error *error)
 {
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     if (!request_change(request, error))
         return false;
     return (narrow(&request->changed, &request->options, &reason) &&
@@ -175,21 +183,20 @@ static bool target_find(struct target *target, const struct arguments *arguments
                         struct error *error)
 {
     const char *word = arguments_value(arguments, FLAG_FORMAT);
-    const char *verb = arguments->command->verb;
     memset(target, 0, sizeof *target);
     target->path = arguments_value(arguments, FLAG_OUTPUT);
     if (!target->path && word)
         target->path = "-";
     if (!target->path) {
         error_set(error, ERROR_USAGE, "%s needs an output file, whose ending selects the format",
-                  verb);
-        return error_hint(error, "memoir %s FILE -o profile.pb.gz", verb);
+                  arguments->command->verb);
+        return error_hint(error, "memoir %s FILE -o profile.pb.gz", arguments->command->verb);
     }
     target->name = strndup(target->path, pack_stem(target->path));
     if (!target->name)
         return error_memory(error);
     target->packed = strcmp(target->name, target->path) != 0;
-    if (!word && strcmp(verb, "redact") != 0 && picture_wanted(arguments, target->name)) {
+    if (!word && !redacts(arguments) && picture_wanted(arguments, target->name)) {
         target->picture = true;
         return picture_check(arguments, target->name, error);
     }
@@ -199,7 +206,7 @@ static bool target_find(struct target *target, const struct arguments *arguments
     else if (!word || target->writer->packed)
         target->packed = false; /* the ending is the format's own */
     if (!target->writer)
-        return format_unknown(verb, target->name, error);
+        return format_unknown(arguments, target->name, error);
     if (target->writer->binary && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "this format is binary, not for a terminal: -o FILE");
     return true;
@@ -273,7 +280,7 @@ static void counts_say(const struct redact_counts *counts)
 static bool keepers_make(struct keepers *keepers, const struct arguments *arguments,
                          struct error *error)
 {
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     keepers->count = 0;
     keepers->patterns = calloc(arguments->flags_count + 1, sizeof *keepers->patterns);
     if (!keepers->patterns)

@@ -34,11 +34,10 @@ static bool leaks_watch(const struct arguments *arguments, bool scans, uint64_t 
                         struct error *error);
 static bool leaks_expect(const struct arguments *arguments, struct error *error);
 static bool leaks_render(struct request *request, struct error *error);
-static enum leaks_rule leaks_rule_of(const char *word);
 
 bool verb_churn(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.picture_metric = "churn",
+    static const struct answer answer = {.picture_metric = &metrics[METRIC_CHURN],
                                          .memory = true,
                                          .draw = picture_write,
                                          .adjust = request_adjust,
@@ -48,9 +47,9 @@ bool verb_churn(const struct arguments *arguments, struct error *error)
 
 bool verb_frag(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.metric = "live",
-                                         .metric_first = "pinned",
-                                         .picture_metric = "pinned",
+    static const struct answer answer = {.metric = &metrics[METRIC_LIVE],
+                                         .metric_first = &metrics[METRIC_PINNED],
+                                         .picture_metric = &metrics[METRIC_PINNED],
                                          .metric_always = true,
                                          .pins = true,
                                          .memory = true,
@@ -178,26 +177,25 @@ static void diff_next(const struct request *request)
 
 bool verb_leaks(const struct arguments *arguments, struct error *error)
 {
-    struct answer answer = {.metric = "live",
-                            .picture_metric = "live",
+    struct answer answer = {.metric = &metrics[METRIC_LIVE],
+                            .picture_metric = &metrics[METRIC_LIVE],
                             .metric_always = true,
                             .draw = picture_write,
                             .adjust = request_adjust,
                             .render = leaks_render};
-    const char *rule = arguments_value(arguments, FLAG_RULE);
     const char *watch = arguments_value(arguments, FLAG_WATCH);
     if (arguments_value(arguments, FLAG_DRY_RUN))
         return leaks_expect(arguments, error);
     struct suppressions *suppressions = NULL;
     struct leaks_asked asked = {
-        .options.rule = leaks_rule_of(rule),
+        .options.rule = (enum leaks_rule)arguments_choice(arguments, FLAG_RULE, LEAKS_AUTO),
         .options.list = arguments_value(arguments, FLAG_SUPPRESS) != NULL,
         .watched = watch != NULL,
     };
     if (asked.options.rule == LEAKS_LOST)
-        answer.metric = "lost";
+        answer.metric = &metrics[METRIC_LOST];
     else if (asked.options.rule == LEAKS_AUTO)
-        answer.metric_first = "lost";
+        answer.metric_first = &metrics[METRIC_LOST];
     if (asked.options.rule == LEAKS_LOST || asked.options.rule == LEAKS_AUTO)
         answer.ask = "leaks";
     char ask[64];
@@ -257,14 +255,4 @@ static bool leaks_render(struct request *request, struct error *error)
               "unless a seccomp filter is in the way): only age tells what is forgotten\n",
               stderr);
     return request_close(request, true, error);
-}
-
-static enum leaks_rule leaks_rule_of(const char *word)
-{
-    static const char *const words[] = {"lost", "exit", "growth"};
-    static const enum leaks_rule rules[] = {LEAKS_LOST, LEAKS_EXIT, LEAKS_GROWTH};
-    for (size_t i = 0; word && i < COUNT_OF(words); i++)
-        if (strcmp(word, words[i]) == 0)
-            return rules[i];
-    return LEAKS_AUTO;
 }

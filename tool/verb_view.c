@@ -82,8 +82,8 @@ static void name_plain(char *text, size_t size, const char *name)
 
 bool verb_peak(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.metric = "peak",
-                                         .picture_metric = "peak",
+    static const struct answer answer = {.metric = &metrics[METRIC_PEAK],
+                                         .picture_metric = &metrics[METRIC_PEAK],
                                          .moment = true,
                                          .draw = picture_write,
                                          .adjust = top_adjust,
@@ -140,11 +140,11 @@ static void peek_adjust(struct request *request)
 
 static bool peek_render(struct request *request, struct error *error)
 {
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     if (!request_open(request, error))
         return false;
     bool ok = report_peek(&request->view, request->rest[0], &request->style, &reason) ||
-              suggest_refuse(request, reason.text, error);
+              suggest_refuse(request, &reason, error);
     return request_close(request, ok, error);
 }
 
@@ -166,10 +166,10 @@ static void list_adjust(struct request *request)
 static bool list_render(struct request *request, struct error *error)
 {
     const char *folders = arguments_value(request->arguments, FLAG_SOURCE_PATH);
-    struct view_error reason = {""};
+    struct view_error reason = {.text = ""};
     if (!request_open(request, error))
         return false;
     bool ok = report_list(&request->view, request->rest[0], folders, &request->style, &reason) ||
-              suggest_refuse(request, reason.text, error);
+              suggest_refuse(request, &reason, error);
     return request_close(request, ok, error);
 }

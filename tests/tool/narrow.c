@@ -90,7 +90,7 @@ static const char *stack(const struct profile *profile, size_t row)
 
 static void narrowed(struct profile *profile, const struct view_options *options, size_t rows)
 {
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     make(profile);
     assert(narrow(profile, options, &error));
     assert(profile->samples.count == rows);
@@ -162,7 +162,7 @@ static void lines_of_a_location_go(void)
 static void wrong_patterns_are_refused(void)
 {
     struct profile profile;
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     make(&profile);
     assert(!narrow(&profile, &(struct view_options){.hide = "("}, &error) && error.text[0] != '\0');
     assert(profile.samples.count == 3);

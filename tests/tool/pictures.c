@@ -155,7 +155,7 @@ static char *drawn(const struct view *view, const struct picture_options *option
 static struct view look(const struct profile *of, const struct profile *other)
 {
     struct view view = {0};
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct view_options options = {
         .type = 1, .by = VIEW_FUNCTION, .frames = VIEW_ALL, .base = other};
     assert(view_make(&view, of, &options, &error));

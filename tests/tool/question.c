@@ -281,7 +281,7 @@ static void suppressed_stacks_are_no_leaks(void)
     struct view view;
     struct leaks leaks;
     struct suppressions *list = suppressions_new();
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct leaks_options options = {.rule = LEAKS_EXIT, .suppressions = list};
     assert(suppressions_add(list, "s", "# known\n\n  leak:^cache_*$ \nleak:third/party\n", &error));
     assert(!suppressions_add(list, "s", "leak:x\n\nleek:y\n", &error));
@@ -321,7 +321,7 @@ static bool block_fits(const char *block)
         {"main", "main", "src/main.c", "/opt/program", 12, 0, 0},
         {"_start", "_start", "", "/opt/program", 0, 0, 0},
     };
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct suppressions *list = suppressions_new();
     if (!suppressions_add(list, "s", block, &error)) {
         fprintf(stderr, "%s\n", error.text);
@@ -335,7 +335,7 @@ static bool block_fits(const char *block)
 /* valgrind's suppressions: stacks from the leaf on. */
 static void blocks_of_valgrind_are_stacks(void)
 {
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct suppressions *list = suppressions_new();
 #define BLOCK(frames) "{\n   name\n   Memcheck:Leak\n   match-leak-kinds: definite\n" frames "}\n"
     assert(block_fits(BLOCK("   fun:_ZN5Cache6insertEi\n")));
@@ -473,8 +473,8 @@ static void budgets_are_read_or_refused_by_line(void)
     struct check_budget *lines = check_budget_read(
         "f", "# all\nsrc/net/* 8M\n\n  ^parse_ 5% peak # so\nx 12 allocs", &count, &error);
     assert(lines && count == 3 && lines[0].line == 2 && lines[0].limit.value == 8 * 1048576);
-    assert(strcmp(lines[0].metric, "live") == 0 && strcmp(lines[0].pattern, "src/net/*") == 0);
-    assert(lines[1].line == 4 && lines[1].limit.relative && strcmp(lines[1].metric, "peak") == 0);
+    assert(lines[0].metric == CHECK_LIVE && strcmp(lines[0].pattern, "src/net/*") == 0);
+    assert(lines[1].line == 4 && lines[1].limit.relative && lines[1].metric == CHECK_PEAK);
     assert(lines[2].line == 5 && lines[2].limit.value == 12);
     free(lines);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -97,7 +97,7 @@ static struct view_row row_of(const struct view *view, const char *name)
 static struct view view_of(const struct view_options *options)
 {
     struct view view;
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     if (!view_make(&view, &profile, options, &error)) {
         puts(error.text);
         abort();
@@ -387,7 +387,7 @@ static void filters_drop_frames(void)
 static void a_wrong_pattern_is_named(void)
 {
     struct view view;
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct view_options options = plain();
     options.hide = "ab(c";
     assert(!view_make(&view, &profile, &options, &error));

@@ -111,7 +111,7 @@ static void put_quoted(const char *text, const char *escaped)
 
 static void put_metrics(void)
 {
-    for (size_t i = 0; i < metrics_count; i++)
+    for (size_t i = 0; i < METRICS_COUNT; i++)
         printf("%s%s", i > 0 ? " " : "", metrics[i].word);
 }
 

@@ -85,7 +85,7 @@ void topic_metrics(void)
                   "realloc.\n",
                   0);
     printf("\n");
-    for (size_t i = 0; i < metrics_count; i++)
+    for (size_t i = 0; i < METRICS_COUNT; i++)
         metric_print(&metrics[i]);
     printf("\n");
     terminal_fold(stdout,

@@ -66,7 +66,7 @@ static bool start(const struct compat_words *words, const char *viewer, const ch
 void compat_show(const struct compat_words *words, const char *dot, enum compat_option how)
 {
     const struct kind *kind = &kinds[0];
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct stat output;
     char path[64];
     for (size_t i = 0; i < COUNT_OF(kinds); i++)

@@ -9,7 +9,8 @@ static int64_t column_sum(const struct profile *profile, const char *type);
 int64_t profile_exact(const struct profile *profile, const char *type)
 {
     bool counted = profile->exact_allocs >= 0 && profile->exact_frees >= 0;
-    if (profile->counted && strncmp(type, "peak_", 5) == 0) /* samples are scaled to counters */
+    if (profile->counted &&
+        profile_type_blocks(type) == BLOCKS_AT_PEAK) /* samples are scaled to counters */
         return column_sum(profile, type);
     if (strcmp(type, TYPE_ALLOC_OBJECTS) == 0)
         return profile->exact_allocs;

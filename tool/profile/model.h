@@ -26,6 +26,8 @@
 #include "base/file/capture_format.h"
 #include "tool/memory/memory.h"
 
+enum type_blocks { BLOCKS_OTHER, BLOCKS_ALLOCATED, BLOCKS_LIVE, BLOCKS_AT_PEAK };
+
 /* Columns: room for each TYPE_ of this header at once. */
 enum { PROFILE_TYPES_MAX = 32, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };
 
@@ -382,6 +384,8 @@ int profile_type_named(const struct profile *profile, const char *name);
 int profile_type_partner(const struct profile *profile, unsigned type);
 /* Whether a clock's samples fill this column: time, or how many they are. */
 bool profile_type_timed(const struct profile *profile, unsigned type);
+/* Which blocks a column is about, by its name. */
+enum type_blocks profile_type_blocks(const char *name);
 /* Whether it counts waits for locks or condition variables, or how long they took. */
 bool profile_type_waited(const struct profile *profile, unsigned type);
 /* The label of that name, or NULL. */

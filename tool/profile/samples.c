@@ -114,6 +114,14 @@ int profile_type_partner(const struct profile *profile, unsigned type)
     return -1;
 }
 
+enum type_blocks profile_type_blocks(const char *name)
+{
+    return strncmp(name, "alloc_", 6) == 0   ? BLOCKS_ALLOCATED
+           : strncmp(name, "inuse_", 6) == 0 ? BLOCKS_LIVE
+           : strncmp(name, "peak_", 5) == 0  ? BLOCKS_AT_PEAK
+                                             : BLOCKS_OTHER;
+}
+
 bool profile_type_timed(const struct profile *profile, unsigned type)
 {
     const char *name = profile_text(profile, profile->type[type].name);
@@ -249,9 +257,10 @@ double profile_weight(const struct profile *profile, unsigned type, size_t sampl
     const struct profile_samples *samples = &profile->samples;
     const char *name = profile_text(profile, profile->type[type].name);
     double weight = samples->weights ? (double)samples->weights[sample] : 1;
-    if (samples->scales && strncmp(name, "inuse_", 6) == 0)
+    enum type_blocks blocks = samples->scales ? profile_type_blocks(name) : BLOCKS_OTHER;
+    if (blocks == BLOCKS_LIVE)
         weight = (double)samples->scales[sample].live;
-    else if (samples->scales && strncmp(name, "peak_", 5) == 0)
+    else if (blocks == BLOCKS_AT_PEAK)
         weight = (double)samples->scales[sample].peak;
     return weight > 1 ? weight : 1;
 }

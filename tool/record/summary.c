@@ -99,9 +99,10 @@ static void lost_print(struct profile *profile, const struct suppressions *suppr
 {
     struct view_options wanted = {0};
     const struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct view view;
-    if (!metric_find(profile, "lost", &wanted.type) || !view_make(&view, profile, &wanted, &error))
+    if (!metric_has(profile, METRIC_LOST, &wanted.type) ||
+        !view_make(&view, profile, &wanted, &error))
         return;
     fputs("\n", style->out);
     report_leaks(&view, &options, style);
@@ -125,17 +126,17 @@ static bool names_find(struct summary *summary)
 bool summary_scanned(const struct summary *summary)
 {
     struct view_options wanted = {0};
-    return metric_find(&summary->profile, "lost", &wanted.type);
+    return metric_has(&summary->profile, METRIC_LOST, &wanted.type);
 }
 
 bool summary_lost(struct summary *summary, const struct suppressions *suppressions)
 {
     struct view_options wanted = {0};
     const struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct view view;
     struct leaks leaks;
-    if (!metric_find(&summary->profile, "lost", &wanted.type) || !names_find(summary) ||
+    if (!metric_has(&summary->profile, METRIC_LOST, &wanted.type) || !names_find(summary) ||
         !view_make(&view, &summary->profile, &wanted, &error))
         return false;
     bool found = false;
@@ -160,7 +161,7 @@ void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
         .rows = rows,
     };
     const struct view_options wanted = {.type = profile->default_type};
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct view view;
     bool ok = names_find(summary);
     if (ok && view_make(&view, profile, &wanted, &error)) {

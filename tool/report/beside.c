@@ -11,7 +11,7 @@ static int frame_order(const struct view_frame *a, const struct view_frame *b);
 
 bool beside_make(struct beside *beside, const struct view *view)
 {
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct view_options options = view->options;
     int type = column_of(view);
     *beside = (struct beside){0};

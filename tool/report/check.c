@@ -17,6 +17,14 @@
 #include "tool/report/pattern.h"
 #include "tool/report/question.h"
 
+const struct check_row check_rows[CHECK_METRICS] = {
+    [CHECK_LIVE] = {"live", "live at end", "bytes", METRIC_LIVE, TYPE_INUSE_SPACE},
+    [CHECK_PEAK] = {"peak", "peak", "bytes", METRIC_PEAK, TYPE_PEAK_SPACE},
+    [CHECK_ALLOC] = {"alloc", "allocated", "bytes", METRIC_ALLOC, TYPE_ALLOC_SPACE},
+    [CHECK_ALLOCS] = {"allocs", "allocations", "count", METRIC_COUNT, TYPE_ALLOC_OBJECTS},
+    [CHECK_CPU] = {"cpu", "CPU time", "nanoseconds", METRIC_CPU, TYPE_CPU},
+};
+
 struct suffix {
     const char *name;
     double factor;
@@ -62,13 +70,12 @@ static unsigned words_split(char *line, char *words[4])
 static bool budget_line(const char *name, char *line, unsigned number, struct check_budget *budget,
                         struct view_error *error)
 {
-    static const char *const metrics[] = {"live", "peak", "alloc", "allocs", "cpu"};
     char *words[4];
-    unsigned count = words_split(line, words);
-    bool known = count < 3, time = count == 3 && strcmp(words[2], "cpu") == 0;
-    *budget = (struct check_budget){.line = number};
-    for (size_t i = 0; i < COUNT_OF(metrics) && count == 3; i++)
-        known |= strcmp(words[2], metrics[i]) == 0;
+    unsigned count = words_split(line, words), metric = CHECK_LIVE;
+    while (count == 3 && metric < CHECK_METRICS && strcmp(words[2], check_rows[metric].word) != 0)
+        metric++;
+    bool known = metric < CHECK_METRICS, time = metric == CHECK_CPU;
+    *budget = (struct check_budget){.line = number, .metric = metric};
     if (count < 2 || count > 3)
         snprintf(error->text, sizeof error->text,
                  "%s:%u: a line is PATTERN LIMIT [METRIC], such as: src/net/* 8M", name, number);
@@ -84,7 +91,6 @@ static bool budget_line(const char *name, char *line, unsigned number, struct ch
                  words[1], time ? "200ms, 1.5s" : "4096, 8M, 1.5G");
     else {
         snprintf(budget->pattern, sizeof budget->pattern, "%s", words[0]);
-        snprintf(budget->metric, sizeof budget->metric, "%s", count == 3 ? words[2] : "live");
         return true;
     }
     return false;

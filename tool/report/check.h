@@ -16,9 +16,22 @@
 #ifndef REPORT_CHECK_H
 #define REPORT_CHECK_H
 
+#include "tool/report/metric.h"
 #include "tool/report/view.h"
 
 enum { CHECK_MAX = 1000 };
+
+/* What a limit may be about. */
+enum check_metric { CHECK_LIVE, CHECK_PEAK, CHECK_ALLOC, CHECK_ALLOCS, CHECK_CPU, CHECK_METRICS };
+
+struct check_row {
+    const char *word;      /* in budgets */
+    const char *name;      /* for people */
+    const char *unit;      /* of the limit */
+    enum metric_id metric; /* the column that is looked at */
+    const char *type;      /* and the one that may have been counted */
+};
+extern const struct check_row check_rows[CHECK_METRICS]; /* by enum check_metric */
 
 enum check_verdict { CHECK_PASS, CHECK_FAIL, CHECK_UNSURE };
 
@@ -54,7 +67,7 @@ struct check {
 struct check_budget {
     char pattern[128];
     struct check_limit limit;
-    char metric[8];
+    enum check_metric metric;
     unsigned line;
 };
 

@@ -15,6 +15,7 @@
 #include "tool/report/looks.h"
 #include "tool/report/view.h"
 
+/* In the order of the words of --rule. */
 enum leaks_rule { LEAKS_AUTO, LEAKS_LOST, LEAKS_EXIT, LEAKS_GROWTH, LEAKS_NONE };
 
 enum leaks_shape {

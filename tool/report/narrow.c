@@ -174,7 +174,8 @@ static void row_scale(struct narrowing *it, size_t row, double share)
     const struct profile *profile = it->profile;
     for (unsigned i = 0; i < profile->types; i++) {
         int64_t *value = &profile->samples.values[i][row];
-        bool ever = strncmp(profile_text(profile, profile->type[i].name), "alloc_", 6) == 0;
+        const char *name = profile_text(profile, profile->type[i].name);
+        bool ever = profile_type_blocks(name) == BLOCKS_ALLOCATED;
         *value = ever ? (int64_t)llround((double)*value * share) : 0;
     }
     it->changed = true;

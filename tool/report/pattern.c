@@ -29,6 +29,12 @@ bool view_refuse(struct view_error *error, const char *format, ...)
     return false;
 }
 
+bool view_refuse_function(struct view_error *error, const char *pattern)
+{
+    error->no_function = true;
+    return view_refuse(error, "no function matches '%s'", pattern);
+}
+
 bool view_out_of_memory(struct view_error *error)
 {
     return view_refuse(error, "%s", error_out_of_memory);

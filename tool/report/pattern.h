@@ -34,6 +34,7 @@ bool pattern_memo_fits(struct pattern_memo *memo, uint32_t string);
 /* For view_make and its helpers: false, and the error is filled in. */
 bool view_refuse(struct view_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+bool view_refuse_function(struct view_error *error, const char *pattern);
 bool view_out_of_memory(struct view_error *error);
 
 #endif

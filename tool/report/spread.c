@@ -53,7 +53,7 @@ struct spread_sample spread_sample(const struct profile *profile, int type, int 
     if (samples->weights)
         sample.weight = profile_weight(profile, (unsigned)type, row);
     if (samples->scales &&
-        strncmp(profile_text(profile, profile->type[type].name), "alloc_", 6) == 0)
+        profile_type_blocks(profile_text(profile, profile->type[type].name)) == BLOCKS_ALLOCATED)
         sample.repeats = (double)samples->scales[row].repeats;
     return sample;
 }

@@ -62,21 +62,25 @@ double table_share(const struct view *view, int64_t value)
     return view->total.value != 0 ? (double)value / (double)view->total.value : 0;
 }
 
-/* Whether it is what was live when the heap was largest, as a column or as the moment asked for. */
-static bool is_peak(const struct view *view, const struct profile *profile)
+static enum type_blocks blocks_of(const struct view *view)
 {
-    const char *name = profile_text(view->profile, view->profile->type[view->options.type].name);
-    return strncmp(name, "peak_", 5) == 0 || (strncmp(name, "inuse_", 6) == 0 && profile->at_peak);
+    return profile_type_blocks(
+        profile_text(view->profile, view->profile->type[view->options.type].name));
+}
+
+bool table_is_peak(const struct view *view, const struct profile *profile)
+{
+    enum type_blocks blocks = blocks_of(view);
+    return blocks == BLOCKS_AT_PEAK || (blocks == BLOCKS_LIVE && profile->at_peak);
 }
 
 const char *table_moment(char text[32], const struct view *view, const struct profile *profile)
 {
-    const char *name = profile_text(view->profile, view->profile->type[view->options.type].name);
-    bool peak = is_peak(view, profile);
+    bool peak = table_is_peak(view, profile);
     int64_t time_ns = peak ? profile->peak_time_ns : profile->duration_ns;
     text[0] = '\0';
     if (time_ns >= 1000000 &&
-        (peak || (strncmp(name, "inuse_", 6) == 0 && profile->moments.count > 0)))
+        (peak || (blocks_of(view) == BLOCKS_LIVE && profile->moments.count > 0)))
         style_time(text, time_ns);
     return text;
 }
@@ -91,7 +95,7 @@ static void head_moment(const struct view *view, const struct style *style)
     table_moment(time, view, profile);
     if (time[0] == '\0' || (style->base_name && !view->base))
         return;
-    if (is_peak(view, profile))
+    if (table_is_peak(view, profile))
         fprintf(style->out, " (%s)", time);
     else if (moments[count - 1].time_ns > profile->duration_ns)
         fprintf(style->out, " at %s", time);
@@ -241,8 +245,8 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
     const struct view_frame *frame = &view->frames[number];
     char rest[1024];
     bool place = site_place(view, frame, rest, sizeof rest);
-    const char *shown = rest, *slash = strrchr(rest, '/');
-    unsigned min = style_columns(slash ? slash + 1 : rest);
+    const char *shown = rest;
+    unsigned min = style_columns(name_base(rest));
     if (rest[0] == '\0' || (style->fits && min + GAP + NAME_MIN > width)) {
         site_name(view, style, frame, width);
         return;
@@ -288,8 +292,7 @@ unsigned table_name_wanted(const struct view *view, const struct view_row *rows,
     for (size_t i = 0; i < count; i++) {
         const struct view_frame *frame = &view->frames[rows[i].frame];
         const char *path = frame->file[0] ? frame->file : frame->module;
-        const char *slash = strrchr(path, '/');
-        unsigned length = style_columns(slash ? slash + 1 : path) + (frame->file[0] ? 6 : 0);
+        unsigned length = style_columns(name_base(path)) + (frame->file[0] ? 6 : 0);
         if (!(frame->flags & FRAME_UNNAMED) && length > place)
             place = length;
     }

@@ -8,6 +8,8 @@
 
 /* "live heap": what the column of a profile is called by people. */
 const char *table_metric(const struct view *view);
+/* Whether it is what was live when the heap was largest, as a column or as the moment asked for. */
+bool table_is_peak(const struct view *view, const struct profile *profile);
 /* The moment that a profile's column is of, "1m02s"; "" where there is no telling. */
 const char *table_moment(char text[32], const struct view *view, const struct profile *profile);
 /* "site", "function", ... */

@@ -146,6 +146,7 @@ struct view_edge {
 
 struct view_error {
     char text[400];
+    bool no_function; /* the word is a pattern, which fits none */
 };
 
 /* False: a pattern is wrong, or memory is out. */

@@ -57,8 +57,7 @@ void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_sha
     double largest = 0;
     if (!path[0] && go->from->mappings.count > 1)
         path = profile_text(go->from, profile_mapping_at(go->from, 1)->path);
-    const char *slash = strrchr(path, '/');
-    char *title = title_of(slash ? slash + 1 : path);
+    char *title = title_of(name_base(path));
     drawing.number = compat_room(NULL, graph->nodes_count, sizeof *drawing.number);
     drawing.beside = compat_room(NULL, graph->nodes_count, sizeof *drawing.beside);
     memset(drawing.number, 0, graph->nodes_count * sizeof *drawing.number);
@@ -175,7 +174,7 @@ static void print_node(struct drawing *drawing, const struct go_node *node, uint
 static void print_name(FILE *out, const struct go_node *node)
 {
     char *name = shorten(node->function);
-    const char *slash = strrchr(node->file, '/'), *base = slash ? slash + 1 : node->file;
+    const char *base = name_base(node->file);
     if (node->address != 0)
         fprintf(out, "%016" PRIx64 "\\n", node->address);
     for (const char *at = name; *at; at++) {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "tool/memory/memory.h"
+#include "tool/terminal/terminal.h"
 
 int64_t go_flat(const struct go_node *node)
 {
@@ -29,11 +30,10 @@ int64_t go_cum(const struct go_node *node)
 /* Address, function, file and line, as far as they are known. */
 static char *printable(const struct go_node *node)
 {
-    const char *base = strrchr(node->object, '/');
+    const char *base = name_base(node->object);
     size_t size = strlen(node->function) + strlen(node->file) + strlen(node->object) + 64;
     char *text = compat_room(NULL, size, 1);
     int used = 0;
-    base = base ? base + 1 : node->object;
     if (node->address != 0)
         used = snprintf(text, size, "%016" PRIx64 " ", node->address);
     if (node->function[0])

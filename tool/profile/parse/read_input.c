@@ -55,9 +55,16 @@ bool read_time(const char *text, uint64_t *time_ms)
     return true;
 }
 
-bool read_is_moment(const char *text, uint64_t *time_ms)
+enum read_moment read_moment(const char *at, uint64_t *value)
 {
-    *time_ms = UINT64_MAX;
-    return strcmp(text, "end") == 0 || strcmp(text, "peak") == 0 ||
-           (*text != '\0' && text[strspn(text, "0123456789")] == '\0') || read_time(text, time_ms);
+    *value = 0;
+    if (!at || *at == '\0' || strcmp(at, "end") == 0)
+        return MOMENT_END;
+    if (strcmp(at, "peak") == 0)
+        return MOMENT_PEAK;
+    if (at[strspn(at, "0123456789")] == '\0') {
+        *value = strtoull(at, NULL, 10);
+        return MOMENT_NUMBER;
+    }
+    return read_time(at, value) ? MOMENT_TIME : MOMENT_UNKNOWN;
 }

@@ -9,7 +9,7 @@
 #include "tool/profile/profile.h"
 
 struct read_options {
-    const char *at;     /* of captures: NULL, "peak", "end", a number of a snapshot, or a time */
+    const char *at;     /* the moment, as read_moment takes it */
     const char *thread; /* of jemalloc's dumps: this thread only; NULL: all */
     bool pins;          /* of captures: what keeps memory in use, too */
     bool raw;           /* leave sampled numbers as they are in the file */
@@ -30,9 +30,17 @@ struct read_input {
     bool pages; /* a reader may give back pages that it is done with (paged_release) */
 };
 
-/* Whether --at may have this value, whatever is in the file: peak, end, the number of a snapshot,
- * or a time, of which *time_ms says how much; else that is UINT64_MAX. */
-bool read_is_moment(const char *text, uint64_t *time_ms);
+/* What a value of --at says, whatever is in the file. */
+enum read_moment {
+    MOMENT_END, /* also NULL and "" */
+    MOMENT_PEAK,
+    MOMENT_NUMBER, /* of a snapshot */
+    MOMENT_TIME,   /* since the start, in ms */
+    MOMENT_UNKNOWN,
+};
+
+/* *value: the number or the time, else 0. */
+enum read_moment read_moment(const char *at, uint64_t *value);
 
 /* For readers: "90s", "1m30s", "1.5h", "250ms". False: it is no such time. */
 bool read_time(const char *text, uint64_t *time_ms);

@@ -162,9 +162,10 @@ static size_t skip_warnings(struct profile *profile, const struct read_input *in
 static bool moment_fits(const struct profile *profile, const struct reader *reader, const char *at,
                         struct read_error *error)
 {
-    if (!at || reader == &reader_capture || reader == &reader_massif ||
-        reader == &reader_heaptrack || strcmp(at, "end") == 0 ||
-        (strcmp(at, "peak") == 0 && profile_type_named(profile, TYPE_PEAK_SPACE) >= 0))
+    uint64_t value;
+    enum read_moment moment = read_moment(at, &value);
+    if (reader->traits & TRAIT_MOMENTS || moment == MOMENT_END ||
+        (moment == MOMENT_PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) >= 0))
         return true;
     return read_lacks(error,
                       "a profile of this format (%s) has a single moment, so there is no '%s'",

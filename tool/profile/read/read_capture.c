@@ -211,13 +211,13 @@ static void see_end(void *context, uint64_t time_ms)
 static bool choose(const struct survey *survey, const char *at, size_t *target,
                    struct read_error *error)
 {
-    bool last = at == NULL || *at == '\0' || strcmp(at, "end") == 0 || strcmp(at, "peak") == 0;
-    bool number = !last && at[strspn(at, "0123456789")] == '\0';
-    uint64_t wanted = number ? strtoull(at, NULL, 10) : 0, best = UINT64_MAX, lowest = UINT64_MAX,
-             highest = 0, length = survey->end_ms - survey->start_ms;
-    if (!last && !number && !read_time(at, &wanted))
+    uint64_t wanted, best = UINT64_MAX, lowest = UINT64_MAX, highest = 0;
+    uint64_t length = survey->end_ms - survey->start_ms;
+    enum read_moment moment = read_moment(at, &wanted);
+    bool last = moment == MOMENT_END || moment == MOMENT_PEAK, number = moment == MOMENT_NUMBER;
+    if (moment == MOMENT_UNKNOWN)
         return read_lacks(error, "'%s' is not a moment", at);
-    if (!last && !number && wanted > length)
+    if (moment == MOMENT_TIME && wanted > length)
         return read_lacks(error, "no data at %s: the recording ends after %g s", at,
                           (double)length / 1000);
     for (size_t i = 0; i < survey->snapshots.count; i++) {
@@ -469,7 +469,7 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     const char *at = input->options.at;
     if (!choose(survey, at, &plan.target, error))
         return false;
-    plan.at_peak = at && strcmp(at, "peak") == 0;
+    plan.at_peak = read_moment(at, &(uint64_t){0}) == MOMENT_PEAK;
     plan.snapshots = survey->snapshots.items;
     choose_history(survey);
     place_part(40, 100);

@@ -393,18 +393,22 @@ static bool point_find(struct replay *replay, const char *at, uint64_t time_ms,
 static bool replay_start(struct replay *replay, const char *at, struct read_error *error)
 {
     uint64_t time_ms;
-    if (!at || *at == '\0' || strcmp(at, "end") == 0)
+    switch (read_moment(at, &time_ms)) {
+    case MOMENT_END:
         return true;
-    if (strcmp(at, "peak") == 0)
+    case MOMENT_PEAK:
         replay->at = replay->track->peak_event;
-    else if (read_time(at, &time_ms))
+        return true;
+    case MOMENT_TIME:
         return point_find(replay, at, time_ms, error);
-    else
-        return read_lacks(error,
-                          "'%s' is not a moment of this file: it has peak, end, and times since "
-                          "the start such as 90s",
-                          at);
-    return true;
+    case MOMENT_NUMBER:
+    case MOMENT_UNKNOWN:
+        break;
+    }
+    return read_lacks(error,
+                      "'%s' is not a moment of this file: it has peak, end, and times since "
+                      "the start such as 90s",
+                      at);
 }
 
 /* ---- samples ---- */

@@ -236,12 +236,10 @@ static void make_points(struct massif *massif)
 static bool choose(const struct massif *massif, const char *at, size_t *chosen,
                    struct read_error *error)
 {
-    bool any = at == NULL || *at == '\0' || strcmp(at, "end") == 0,
-         peak = at && !strcmp(at, "peak");
-    bool found = false;
-    struct cursor text = {at, any ? at : at + strlen(at)};
-    uint64_t number = 0;
-    if (!any && !peak && (!cursor_number(&text, 10, &number) || text.at != text.end))
+    uint64_t number;
+    enum read_moment moment = read_moment(at, &number);
+    bool any = moment == MOMENT_END, peak = moment == MOMENT_PEAK, found = false;
+    if (moment == MOMENT_TIME || moment == MOMENT_UNKNOWN)
         return read_lacks(error, "massif numbers its snapshots, and '%s' is not one of them", at);
     for (size_t i = 0; i < massif->snapshots.count; i++) {
         const struct snapshot *snapshot = snapshot_at(massif, i);
@@ -276,7 +274,7 @@ static bool finish(struct massif *massif, const struct read_input *input, struct
         if (snapshot->tree && (snapshot->column > 0 || snapshot->peak || i == chosen))
             take_tree(massif, snapshot, i == chosen);
     }
-    if (chosen != last && (!input->options.at || strcmp(input->options.at, "end") == 0))
+    if (chosen != last && read_moment(input->options.at, &(uint64_t){0}) == MOMENT_END)
         profile_warn(profile,
                      "inuse_space is that of snapshot %" PRIu64 ", the last with stacks; the last "
                      "of all is %" PRIu64,

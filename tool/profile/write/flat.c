@@ -13,6 +13,7 @@
 
 #include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
+#include "tool/terminal/terminal.h"
 
 enum { FLAT_NAME_MAX = 1 << 16 };
 
@@ -117,17 +118,15 @@ char *flat_unnamed(const struct profile *profile, uint32_t number, uint64_t addr
 {
     char *text = NULL;
     const struct profile_mapping *mapping = profile_mapping_at(profile, number);
-    const char *path = profile_text(profile, mapping->path), *slash = strrchr(path, '/');
+    const char *path = profile_text(profile, mapping->path);
     int length;
     if (address == 0)
-        length = asprintf(&text, "%.*s", FLAT_NAME_MAX,
-                          number == 0 ? "[unknown]"
-                          : slash     ? slash + 1
-                                      : path);
+        length =
+            asprintf(&text, "%.*s", FLAT_NAME_MAX, number == 0 ? "[unknown]" : name_base(path));
     else if (number == 0)
         length = asprintf(&text, "0x%" PRIx64, address);
     else
-        length = asprintf(&text, "%.*s+0x%" PRIx64, FLAT_NAME_MAX, slash ? slash + 1 : path,
+        length = asprintf(&text, "%.*s+0x%" PRIx64, FLAT_NAME_MAX, name_base(path),
                           address - mapping->start + mapping->offset);
     return length < 0 ? NULL : text;
 }

@@ -136,9 +136,9 @@ static void title_put(struct html *html)
     if (html->options->title)
         svg_text(html->file, html->options->title);
     else if (program[0])
-        svg_text(html->file, svg_base_name(program));
+        svg_text(html->file, name_base(program));
     else
-        svg_text(html->file, svg_base_name(html->options->name));
+        svg_text(html->file, name_base(html->options->name));
 }
 
 /* The colours of pictures as variables, so that a theme is a set of them; then the rules. */

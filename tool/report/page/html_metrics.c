@@ -61,7 +61,7 @@ void html_site(FILE *file, const struct view_frame *frame)
         fputs("</span>", file);
     } else if (frame->module[0] != '\0' && !(frame->flags & FRAME_UNNAMED)) {
         fputs(" <span class=\"at\">", file);
-        svg_text(file, svg_base_name(frame->module));
+        svg_text(file, name_base(frame->module));
         fputs("</span>", file);
     }
 }

@@ -204,7 +204,7 @@ static void flame_legend(struct flame *flame)
         char text[SVG_NAME_MAX];
         bool rest = modules[i].family == SVG_FAMILIES - 1;
         const char *path = modules[i].path;
-        const char *name = rest ? "others" : svg_name(text, svg_base_name(path), 28);
+        const char *name = rest ? "others" : svg_name(text, name_base(path), 28);
         double next = x + 30 + 6.4 * svg_columns(name);
         if (name[0] == '\0' || next > flame->width - FLAME_SIDE)
             break;

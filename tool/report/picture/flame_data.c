@@ -165,7 +165,7 @@ void flame_data_write(const struct flame_data *data, struct json *json)
 {
     json_array(json, "modules");
     for (unsigned i = 0; i < data->modules_count; i++)
-        json_text(json, NULL, svg_base_name(data->modules[i].path));
+        json_text(json, NULL, name_base(data->modules[i].path));
     json_end(json);
     json_array(json, "frames");
     frame_write(json, "all", "", -1, 0, "c72");

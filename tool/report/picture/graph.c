@@ -140,7 +140,7 @@ static void dot_node(const struct graph *graph, size_t number, FILE *file)
     dot_name(file, frame->name, 64);
     bool places = view->options.by == VIEW_SITE || view->options.by == VIEW_LINE;
     if (places && frame->file[0] != '\0')
-        snprintf(place, sizeof place, "%.200s:%u", svg_base_name(frame->file), frame->line);
+        snprintf(place, sizeof place, "%.200s:%u", name_base(frame->file), frame->line);
     if (place[0] != '\0' && view->options.by == VIEW_SITE) {
         fputs("\\n", file);
         dot_text(file, place);

@@ -384,7 +384,7 @@ static void time_band_name(const struct time_plot *time, const struct time_band 
     const struct view_frame *frame = &time->view->frames[band->row->frame];
     if (frame->file[0] != '\0')
         snprintf(place, sizeof place, frame->line != 0 ? " \xc2\xb7 %.120s:%u" : " \xc2\xb7 %.120s",
-                 svg_base_name(frame->file), frame->line);
+                 name_base(frame->file), frame->line);
     unsigned used = svg_columns(place);
     snprintf(text, SVG_NAME_MAX * 2, "%s%s",
              svg_name(name, frame->name, columns > used + 8 ? columns - used : 8), place);

@@ -126,12 +126,6 @@ uint32_t svg_hash(const char *text)
     return hash ^ hash >> 15;
 }
 
-const char *svg_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 const char *svg_color(char text[8], bool memory, bool dark, unsigned family, unsigned shade)
 {
     family %= SVG_FAMILIES;

@@ -29,7 +29,4 @@ const char *svg_color(char text[8], bool memory, bool dark, unsigned family, uns
 const char *svg_level_color(char text[8], bool dark, bool less, unsigned level);
 uint32_t svg_hash(const char *text);
 
-/* The file's name without its folders. */
-const char *svg_base_name(const char *path);
-
 #endif

@@ -134,7 +134,7 @@ static void put_moments(const struct view *view, const struct style *style)
     char before[32], after[32];
     table_moment(before, view, view->base);
     table_moment(after, view, view->profile);
-    bool ends = view->base->ended && view->profile->ended && !strstr(table_metric(view), "peak");
+    bool ends = view->base->ended && view->profile->ended && !table_is_peak(view, view->profile);
     if (before[0] && after[0])
         fprintf(style->out, "%s (%s %s %s)", ends ? " at the end" : "", before,
                 question_glyph(style, "→", "->"), after);

@@ -72,7 +72,7 @@ bool report_list(const struct view *view, const char *pattern, const char *sourc
     if (made && !listing_make(&list, view, &wanted))
         made = view_out_of_memory(error);
     if (made && list.functions_count == 0)
-        made = view_refuse(error, "no function matches '%s'", pattern);
+        made = view_refuse_function(error, pattern);
     bool is_json = style->format == STYLE_JSON;
     if (made && is_json) {
         json_start(&json, style->out, true);

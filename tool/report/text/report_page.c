@@ -196,7 +196,7 @@ static void growing_make(struct growing *growing, const struct view *view)
 /* The view of one list. False: the profile has no such numbers. */
 static bool ranking_view(const struct view *view, const struct ranking *list, struct view *own)
 {
-    struct view_error error = {""};
+    struct view_error error = {.text = ""};
     struct view_options options = view->options;
     int type = profile_type_named(view->profile, list->type);
     if (type < 0 || (list->is_short && !view->profile->samples.lives))

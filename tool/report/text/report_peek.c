@@ -53,7 +53,7 @@ bool report_peek(const struct view *view, const char *pattern, const struct styl
     if (edges)
         rows_print(&peek, rows, count, found);
     else if (rows && chosen && found == 0)
-        view_refuse(error, "no function matches '%s'", pattern);
+        view_refuse_function(error, pattern);
     else
         view_out_of_memory(error);
     pattern_free(&wanted);
