@@ -5,7 +5,8 @@
 # What the tabulator offers in bash: verbs, flags and their values, options and theirs, metrics, files,
 # functions of the profile that was named, and processes that run with the library.
 . "$(dirname "$0")/../programs/common.sh"
-need bash
+need bash python3
+need_terminal
 settle
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH
 printf 'main;parse;Cache::insert 5\nmain;parse_line;operator new 7\n' >few.folded
@@ -61,6 +62,40 @@ offers 'off' 'memoir run --set heap=of' memoir run --set heap = of
 offers 'few.folded' 'memoir jeprof --text few' memoir jeprof --text few
 offers 'few.folded' 'memoir flamegraph.pl f' memoir flamegraph.pl f
 offers 'few.folded' 'memoir recover few' memoir recover few
+# At a prompt, where bash quotes what it takes for names of files.
+cat >prompt.py <<'END'
+import os, pty, select, sys, time
+
+os.environ.update(TERM="dumb", PS1="> ", INPUTRC="/dev/null")
+process, terminal = pty.fork()
+if process == 0:
+    os.execlp("bash", "bash", "--norc", "--noprofile", "-i")
+
+
+def read(until, seconds=10):
+    text, end = b"", time.monotonic() + seconds
+    while until not in text and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.1)[0]:
+            text += os.read(terminal, 4096)
+    return text
+
+
+os.write(terminal, b". ./script; echo rea''dy\n")
+read(b"ready\r\n")
+read(b"> ")
+for typed, wanted in (("memoir run --set heap.ra", "heap.rate="), ("memoir ctl 1 heap.ra", "heap.rate="),
+                      ("memoir top a\\ fi", "a\\ file.folded ")):
+    os.write(terminal, typed.encode() + b"\tX")
+    shown = read(b"X").decode()
+    if not shown.endswith(wanted + "X"):
+        sys.exit("%s: %r, not %r" % (typed, shown, wanted))
+    os.write(terminal, b"\x15")
+os.write(terminal, b"exit\n")
+os.waitpid(process, 0)
+END
+printf 'main 1\n' >'a file.folded'
+python3 prompt.py || fail "at the prompt: see above"
+rm 'a file.folded'
 case " $(LINE='memoir cpu ' bash ask.sh memoir cpu '' | tr '\n' ' ')" in
 *" $pid "*) ;;
 *) fail "memoir cpu offers no process" ;;

@@ -135,6 +135,10 @@ static bool takes_function(const struct command *command)
 /* What the processes and the files of the command line have: asked when it is wanted. Names that a
  * regular expression would take for something else are left out. */
 static const char helpers[] =
+    /* What bash takes for names of files it quotes: of an option, `heap.rate\=`. */
+    "_memoir_files()\n{\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "    mapfile -t COMPREPLY < <(compgen -f -- \"${word//\\\\/}\")\n}\n\n"
     "_memoir_pids()\n{\n"
     "    grep -ls libmemoir /proc/[0-9]*/maps 2>/dev/null | sed 's|/proc/||; s|/maps||'\n}\n\n"
     "_memoir_functions()\n{\n"
@@ -165,7 +169,7 @@ static void bash_flags(void)
            "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
            "    -o|");
     put_path_flags();
-    printf(")\n        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n    ");
+    printf(")\n        _memoir_files; return ;;\n    ");
     put_flags_of(ARGUMENT_METRIC);
     printf(") COMPREPLY=($(compgen -W '");
     put_metrics();
@@ -239,11 +243,12 @@ static void bash_operands(void)
            "    if [[ $word == -* ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
            "    elif [[ $verb == run ]]; then\n"
-           "        COMPREPLY=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\"))\n"
+           "        _memoir_files\n"
+           "        COMPREPLY+=($(compgen -c -- \"$word\"))\n"
            "    elif [[ $verb == ctl ]] && ((COMP_CWORD == 2)); then\n"
            "        COMPREPLY=($(compgen -W \"$(_memoir_pids)\" -- \"$word\"))\n"
            "    elif [[ $verb:$before == ctl:dump ]]; then\n"
-           "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "        _memoir_files\n"
            "    elif [[ $verb:$before == ctl:show ]]; then\n"
            "        COMPREPLY=($(compgen -W \"${keys//=/}\" -- \"$word\"))\n"
            "    elif [[ $verb == ctl ]]; then\n"
@@ -252,7 +257,7 @@ static void bash_operands(void)
            "    elif [[ -n $operands ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
            "    else\n"
-           "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "        _memoir_files\n"
            "        [[ $word == [0-9]* || $verb == @(");
     put_verbs_that(takes_process);
     printf(") ]] &&\n"
@@ -261,7 +266,7 @@ static void bash_operands(void)
     put_verbs_that(takes_function);
     printf(") _memoir_function ;; esac\n"
            "    fi\n}\n"
-           "complete -o filenames -F _memoir memoir\n");
+           "complete -F _memoir memoir\n");
 }
 
 /* What _arguments does for a flag's argument. */
