@@ -78,8 +78,9 @@ import concurrent.futures, csv, glob, io, json, os, re, struct, subprocess, sys
 
 tool, root, process = os.environ["MEMOIR_TOOL"], os.environ["ROOT"], sys.argv[1]
 table = "".join(open(root + "/tool/command/" + name).read() for name in ("commands.def", "commands_flags.def"))
-words = re.search(r'WRITER_WORDS((?:[\s\\]*"[^"]*")+)', open(root + "/tool/profile/write/write.h").read()).group(1)
-table = table.replace("WRITER_WORDS", '"%s"' % "".join(re.findall(r'"([^"]*)"', words)))
+words = re.findall(r'^    (?:FIRST|NEXT)\((\w+)\)', open(root + "/tool/profile/write/write.h").read(), re.M)
+assert len(words) > 10
+table = table.replace("WRITER_WORDS", '"%s"' % "|".join(words))
 table = re.sub(r'"\s*\n\s*"', "", table)
 verbs = re.findall(r'COMMAND\(\s*"([^"]*)", \w+,\s*(\w+)', table)
 flags = re.findall(r'(?:FLAG|ALSO)\(\s*\w+,\s*"([^"]*)",\s*"([^"]*)",\s*(?:CHOICE\()?"?([^",)]*)', table)

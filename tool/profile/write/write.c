@@ -7,7 +7,7 @@
 #include "base/compiler.h"
 
 #define X(name) &writer_##name,
-const struct writer *const writers[] = {WRITERS(X)};
+const struct writer *const writers[] = {WRITERS(X, X, X)};
 #undef X
 const size_t writers_count = COUNT_OF(writers);
 

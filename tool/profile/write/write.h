@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile into bytes of another tool's format. The format is chosen by the name of the file
- * (write_find) or by its word. Adding one is one new file, its name in WRITERS and its word in
- * WRITER_WORDS.
+ * (write_find) or by its word. Adding one is one new file and its row in WRITERS.
  */
 #ifndef PROFILE_WRITE_WRITE_H
 #define PROFILE_WRITE_WRITE_H
@@ -40,30 +39,32 @@ extern const size_t writers_count;
 /* By the longest ending that fits, or by the word. NULL: none. */
 const struct writer *write_find(const char *path_or_word);
 
-/* The writers, in the files write_*.c. */
-#define WRITERS(X) \
-    X(pprof)       \
-    X(folded)      \
-    X(difffolded)  \
-    X(callgrind)   \
-    X(speedscope)  \
-    X(firefox)     \
-    X(perfetto)    \
-    X(trace)       \
-    X(pftrace)     \
-    X(dhat)        \
-    X(massif)      \
-    X(heaptrack)   \
-    X(gperftools)  \
-    X(symbolized)  \
-    X(contention)  \
-    X(csv)
-/* Their words, for --format: those that are not chosen by their ending alone. */
-#define WRITER_WORDS                                                              \
-    "pprof|folded|difffolded|callgrind|speedscope|firefox|perfetto|pftrace|dhat|" \
-    "massif|heaptrack|gperftools|symbolized|contention|csv"
-#define X(name) extern const struct writer writer_##name;
-WRITERS(X)
+/* The writers, in the files write_*.c: a row each. The name is the word for --format, but for those
+ * that are chosen by their ending alone. */
+#define WRITERS(FIRST, NEXT, ENDING) \
+    FIRST(pprof)                     \
+    NEXT(folded)                     \
+    NEXT(difffolded)                 \
+    NEXT(callgrind)                  \
+    NEXT(speedscope)                 \
+    NEXT(firefox)                    \
+    NEXT(perfetto)                   \
+    ENDING(trace)                    \
+    NEXT(pftrace)                    \
+    NEXT(dhat)                       \
+    NEXT(massif)                     \
+    NEXT(heaptrack)                  \
+    NEXT(gperftools)                 \
+    NEXT(symbolized)                 \
+    NEXT(contention)                 \
+    NEXT(csv)
+
+#define WRITER_WORD(name)      #name
+#define WRITER_NEXT_WORD(name) "|" #name
+#define WRITER_NO_WORD(name)
+#define WRITER_WORDS WRITERS(WRITER_WORD, WRITER_NEXT_WORD, WRITER_NO_WORD)
+#define X(name)      extern const struct writer writer_##name;
+WRITERS(X, X, X)
 #undef X
 
 #endif
