@@ -25,12 +25,9 @@ static const struct {
     const char *word;
     char letter;
 } reasons[DUMP_REASONS] = {
-    [DUMP_CALL] = {"call", 'm'},       [DUMP_ALLOCATED] = {"allocated", 'i'},
-    [DUMP_FREED] = {"freed", 'i'},     [DUMP_IN_USE] = {"growth", 'u'},
-    [DUMP_PEAK] = {"peak", 'u'},       [DUMP_TIME] = {"time", 'i'},
-    [DUMP_ABOVE] = {"above", 'u'},     [DUMP_FAILURE] = {"failure", 'm'},
-    [DUMP_SIGNAL] = {"signal", 'm'},   [DUMP_EXIT] = {"exit", 'f'},
-    [DUMP_OUTSIDE] = {"outside", 'm'},
+#define ROW(id, word, letter) {word, letter},
+    DUMP_REASONS_ALL(ROW)
+#undef ROW
 };
 
 const char *dump_name_word(enum dump_reason reason)

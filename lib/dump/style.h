@@ -18,20 +18,24 @@ enum dump_names {
     DUMP_NAMES_RECORDER,   /* no dump: the recorder file */
 };
 
-enum dump_reason {
-    DUMP_CALL,
-    DUMP_ALLOCATED, /* `step` bytes were allocated since the last dump */
-    DUMP_FREED,
-    DUMP_IN_USE, /* the high-water mark rose by `step` */
-    DUMP_PEAK,   /* a new maximum, higher by `step` */
-    DUMP_TIME,
-    DUMP_ABOVE,   /* a threshold was crossed */
-    DUMP_FAILURE, /* an allocation failed */
-    DUMP_SIGNAL,
-    DUMP_EXIT,
-    DUMP_OUTSIDE, /* the control channel asked */
-    DUMP_REASONS
-};
+/* Why a dump is made: the word in memoir's names, and the letter in jemalloc's. A new one is a row
+ * here; if it is a limit of the heap that is reached, also one of `kinds` in triggers.c. */
+#define DUMP_REASONS_ALL(X)                                                              \
+    X(CALL, "call", 'm')                                                                 \
+    X(ALLOCATED, "allocated", 'i') /* `step` bytes were allocated since the last dump */ \
+    X(FREED, "freed", 'i')                                                               \
+    X(IN_USE, "growth", 'u') /* the high-water mark rose by `step` */                    \
+    X(PEAK, "peak", 'u')     /* a new maximum, higher by `step` */                       \
+    X(TIME, "time", 'i')                                                                 \
+    X(ABOVE, "above", 'u')     /* a threshold was crossed */                             \
+    X(FAILURE, "failure", 'm') /* an allocation failed */                                \
+    X(SIGNAL, "signal", 'm')                                                             \
+    X(EXIT, "exit", 'f')                                                                 \
+    X(OUTSIDE, "outside", 'm') /* the control channel asked */
+
+#define DUMP_REASON(id, word, letter) DUMP_##id,
+enum dump_reason { DUMP_REASONS_ALL(DUMP_REASON) DUMP_REASONS };
+#undef DUMP_REASON
 
 enum { DUMP_NAME_SIZE = CONFIG_PATH_SIZE + 128 };
 
