@@ -33,7 +33,7 @@
 
 /* Once, by one thread, after the options are read. False if there is no memory at all. */
 bool alloc_init(void);
-/* Gives idle memory to the kernel now, all or until it is at least `most` bytes; how many. */
+/* Gives idle memory to the kernel now, all or until it is at least `most` bytes; returns how many. */
 size_t alloc_purge(size_t most);
 
 /* After fork: recover.c. `alloc_fork_watch` is true where the kernel tells children by itself;

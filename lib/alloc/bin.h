@@ -46,11 +46,11 @@ size_t bins_used_bytes(const struct heap *heap);
 size_t bins_allowance(const struct heap *heap, size_t size);
 /* To how many blocks a bin may grow whatever the other bins have. */
 size_t bin_fair(const struct heap *heap, size_t size);
-/* How many blocks the program lets a bin hold; SIZE_MAX: it has not said anything. */
+/* How many blocks the program lets a bin hold; SIZE_MAX: the program has set no bound. */
 size_t bin_bound(const struct heap *heap, unsigned mark);
-/* Whether there is a limit for the bins of all threads together, which every block counts for. */
+/* Whether the bins of all threads together have a limit: then every block counts. */
 bool bins_budgeted(const struct heap *heap);
-/* How many blocks a bin that holds none may hold, by both. */
+/* How many blocks an empty bin may hold: the lower of its own bound and its share of all bins. */
 size_t bin_most(const struct heap *heap, unsigned mark);
 
 #endif

@@ -161,7 +161,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Takes up to `wanted` blocks of one span, lowest first; how many. */
+/* Takes up to `wanted` blocks of one span, lowest first; returns how many. */
 static unsigned take_of_span(struct central *central, struct span *span, void **end,
                              unsigned wanted)
 {
@@ -382,7 +382,7 @@ static unsigned run_length(void *const *slots, unsigned most, size_t size)
     return run;
 }
 
-/* Blocks back into their spans, as long as they are of this list; how many. Neighbours tend to be
+/* Blocks back into their spans, as long as they are of this list; returns how many. Neighbours tend to be
  * freed together, so the span is looked up only when it is another one, and rows of blocks in the
  * order of memory are one step. */
 static unsigned give_locked(struct central *central, uint16_t home, unsigned class,
@@ -426,7 +426,7 @@ static unsigned give_locked(struct central *central, uint16_t home, unsigned cla
     return done;
 }
 
-/* Those of the first block's list, which is `central`; how many. */
+/* Those of the first block's list, which is `central`; returns how many. */
 static unsigned come_home(struct central *central, void *const *slots, unsigned count)
 {
     const struct span *span = span_of(slots[0]);
@@ -463,7 +463,7 @@ static void leave(struct central *central)
     parcels_look(central);
 }
 
-/* Leaves blocks of the first one's list in parcels; how many. */
+/* Leaves blocks of the first one's list in parcels; returns how many. */
 static unsigned leave_parcels(struct central *central, void *const *slots, unsigned count)
 {
     unsigned same = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * With `harden`: blocks of no byte. They have addresses, 16 bytes apart, in pages that can't be
+ * With `harden`: blocks of 0 bytes. They have addresses, 16 bytes apart, in pages that can't be
  * touched; a bit each says which live. An address is used again as late as possible.
  */
 #ifndef ALLOC_EMPTY_H

@@ -80,8 +80,8 @@ void extent_free(struct extent *extent, unsigned state);
 
 /* A busy one becomes a block, which it returns. */
 void *extent_begin_large(struct extent *extent);
-/* The extent of a large block, busy while it gets another length; NULL: p is none. And a block
- * again. */
+/* The extent of a large block, busy while it gets another length; NULL: p is no such block. Then it
+ * becomes a block again. */
 struct extent *extent_of_large(const void *p);
 void extent_resume_large(struct extent *extent);
 /* A busy one is cut into blocks. */

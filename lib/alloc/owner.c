@@ -134,7 +134,7 @@ void owner_end_span(struct span *span)
     pages_give(span);
 }
 
-/* Takes up to `wanted` blocks of one span; how many. */
+/* Takes up to `wanted` blocks of one span; returns how many. */
 static unsigned span_take(struct span *span, size_t size, void **slots, unsigned wanted)
 {
     unsigned got = 0;

@@ -100,7 +100,7 @@ INLINE struct owner *owner_of(const struct span *span)
 bool owner_hold(const struct span *span);
 void owner_release(const struct span *span);
 
-/* Up to `wanted` blocks into slots[0] and upwards; how many. */
+/* Up to `wanted` blocks into slots[0] and upwards; returns how many. */
 unsigned owner_take(struct owner *owner, unsigned pool, unsigned class, unsigned list, void **slots,
                     unsigned wanted);
 /* Counts blocks that went to the program past the fronts. */

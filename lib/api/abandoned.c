@@ -51,7 +51,7 @@ static void mend(uint64_t place)
  * address, and on some machines that is in memory a second time. */
 static FOREIGN bool frame_is_gone(uintptr_t place)
 {
-    enum { FRAME_MAX = 4096 }; /* bytes; the caller's own frame is next to it, or this is none */
+    enum { FRAME_MAX = 4096 }; /* bytes; the caller's own frame is at most this far away */
     const struct caller *caller = (const struct caller *)place;
     if (!(lock_held & LOCK_SIGNED))
         return false;

@@ -83,11 +83,11 @@ void cold_settle(void);
 void cold_thread_end(void);
 /* The rate of sampling changes for all threads. */
 void cold_set_rate(long long bytes);
-/* Frees as much as can be given to the kernel now; how many bytes were. */
+/* Frees as much as can be given to the kernel now; returns how many bytes. */
 size_t cold_trim(void);
 /* There are functions to be called for each block, or no more (lib/api/hooks.h). */
 void cold_hooks_changed(void);
-/* Free pages only, until it is at least `most` bytes; how many. */
+/* Free pages only, until it is at least `most` bytes; returns how many. */
 size_t cold_release(size_t most);
 /* At the end of the program: looks at all debugged blocks (lib/api/debugging.h). */
 void cold_verify(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frees on the slow path, and what a pointer is: a full bin gives blocks to the centre, a watched
- * block ends its record, a large one goes back to the pages, and pointers that are none of these
- * are another allocator's or an error.
+ * block ends its record, a large one goes back to the pages, and all other pointers are
+ * another allocator's or an error.
  */
 #include "lib/api/cold_inside.h"
 #include "lib/api/debugging.h"

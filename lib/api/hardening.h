@@ -23,13 +23,13 @@ void *hardening_realloc(void *p, size_t size);
 void *hardening_malloc(size_t size, void *(*otherwise)(size_t size));
 void hardening_release(void *p, void (*otherwise)(void *p));
 
-/* Between `cold_begin` and `cold_end`: a block of no byte; NULL: another must do. */
+/* Between `cold_begin` and `cold_end`: a block of 0 bytes; NULL: another must do. */
 void *hardening_take_empty(void);
 /* The same place: frees a block of a class that has no record and no owner. False: it is another
  * one. */
 bool hardening_free(void *p, struct heap *heap);
 
-/* From outside. Frees a block of no byte; false: p is none. */
+/* From outside. Frees a block of 0 bytes; false if p is not one. */
 bool hardening_free_empty(void *p);
 /* Makes a live block in the window, of `before` bytes, one of `size`, if it can stay in place. */
 bool hardening_resize(void *p, size_t before, size_t size);

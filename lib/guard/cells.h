@@ -128,7 +128,7 @@ struct cells_sums {
     uint64_t blocks, bytes, quarantine_bytes;
 };
 struct cells_sums cells_sums(void);
-/* The number of the live block that an address is in; a block of no byte has its start. 0: none. */
+/* The number of the live block that an address is in; a block of 0 bytes has its start. 0: none. */
 uint32_t cells_inside(uintptr_t address);
 /* The addresses in use, from `*start` on; false if there are none. */
 bool cells_range(uintptr_t *start, uintptr_t *end);

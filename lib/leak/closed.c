@@ -41,7 +41,7 @@ void closed_end(struct closed *closed, bool again)
         os_unmap(closed->parts, closed->room);
 }
 
-/* Notes the parts as far as there is room; how many there are. */
+/* Notes the parts as far as there is room; returns how many there are. */
 static size_t find_parts(struct closed_part *parts, size_t max)
 {
     struct maps maps;
@@ -51,7 +51,7 @@ static size_t find_parts(struct closed_part *parts, size_t max)
         return 0;
     while (maps_next(&maps, &map)) {
         uintptr_t start, to;
-        /* One that begins before the window is none of the program's: qemu tells of a hole so. */
+        /* One that begins before the window is not the program's: qemu reports a hole so. */
         if (map.readable || map.writable || map.start < window.base ||
             !arena_part(map.start, &start, &to) || start > map.start)
             continue;

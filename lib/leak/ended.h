@@ -19,7 +19,7 @@ struct ended {
 void ended_begin(struct ended *ended, const struct roots_thread *threads, unsigned count,
                  int memory);
 /* Whether the last bytes of a stack, `tail`, which end at address `end`, hold the descriptor of a
- * thread that is none of `tps` (sorted). *counts: the part of the stack that still does. */
+ * thread that is not in `tps` (sorted). *counts: the part of the stack that still does. */
 bool ended_stack(const struct ended *ended, const uintptr_t *tail, size_t bytes, uintptr_t end,
                  const uintptr_t *tps, unsigned tps_count, struct scan_range *counts);
 

@@ -2,7 +2,7 @@
 /*
  * The memory that a program reaches blocks from: its private writable mappings (data segments,
  * stacks, thread-local storage, what it mapped by itself) and the registers of its threads. The
- * allocator's own memory is none of them: its tables know every block.
+ * allocator's own memory is not among them: its tables know every block.
  *
  * A register of the vector unit keeps what was last copied through it for long, and a pointer that
  * is nowhere else is rarely there: it makes a block possibly lost. It counts for nothing where the
@@ -66,7 +66,7 @@ struct roots {
  * worth nothing. */
 bool roots_scan(struct roots *roots, struct scan *scan);
 void roots_skip(struct roots *roots, const void *start, size_t size);
-/* Parts of memory that may hold vtables, sorted; how many, at most `max`. */
+/* Parts of memory that may hold vtables, sorted; returns how many, at most `max`. */
 unsigned roots_constants(struct scan_range *ranges, unsigned max);
 
 #endif

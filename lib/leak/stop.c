@@ -192,7 +192,7 @@ static bool keep_standing(const struct stop *stop)
     return true;
 }
 
-/* Signals the next thread that no other thread has. False if there is none. May run in a signal
+/* Signals the next thread that no other thread signals. False if all are taken. May run in a signal
  * handler. */
 static bool signal_next(void)
 {

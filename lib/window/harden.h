@@ -5,7 +5,7 @@
  * leads to a heap and each live block has the sign of watched ones, so every call goes cold.
  *
  * Blocks have tails (tail.h), are wiped when they are freed, and wait before they are used again
- * (delay.h); those of no byte lie in pages that can't be touched (empty.h).
+ * (delay.h); those of 0 bytes lie in pages that can't be touched (empty.h).
  *
  * A run that is free can't be touched, nor can the page behind each run that is in use. That takes
  * a call of the kernel's for each run, none for a block.

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The limit is what there is now; or there is none any more. */
+/* With `hold`, what the window has now becomes the limit; without it the limit ends. */
 void hold_set(bool hold);
 /* It rises. */
 void hold_more(size_t units);

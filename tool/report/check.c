@@ -57,7 +57,7 @@ bool check_limit_read(const char *text, const char *unit, struct check_limit *li
     return limit->relative;
 }
 
-/* Words of a line, each ended by 0; how many there are, up to four. */
+/* Words of a line, each ended by 0; returns how many there are, up to four. */
 static unsigned words_split(char *line, char *words[4])
 {
     unsigned count = 0;
