@@ -12,15 +12,15 @@
 
 enum {
     WAITED = 1u << 31,
-    SPINS = 200,            /* long enough for a holder that runs; more would keep one that does not
+    SPINS = 200,           /* long enough for a holder that runs; more would keep one that does not
                                from running (docs/DECISIONS.md, Threads) */
-    SPINS_AWAKE = 16,       /* where the caller can do without: with 200, 10,000 threads took twice
+    SPINS_AWAKE = 16,      /* where the caller can do without: with 200, 10,000 threads took twice
                                the CPU time */
-    TURN_STEP_MS = 16,      /* longest sleep between two looks at a turn */
-    PATIENCE_MS = 320,      /* first sleep of a waiter; each further one is twice as long. With a
+    TURN_STEP_MS = 16,     /* longest sleep between two looks at a turn */
+    PATIENCE_MS = 320,     /* first sleep of a waiter; each further one is twice as long. With a
                                shorter one, thousands of waiters wake each other for nothing. */
-    PATIENCE_MOST_MS = 640, /* after this long the waiter asks whether the owner exists */
-    CROWD = 4,              /* threads that wait: more than programs with few threads have */
+    PATIENCE_MAX_MS = 640, /* after this long the waiter asks whether the owner exists */
+    CROWD = 4,             /* threads that wait: more than programs with few threads have */
 };
 
 __thread uint64_t lock_held;
@@ -87,10 +87,10 @@ static struct contended *contended_at(const struct lock *lock, bool make)
     return NULL;
 }
 
-static void raise_u64(uint64_t *most, uint64_t value)
+static void raise_u64(uint64_t *max, uint64_t value)
 {
-    uint64_t seen = load_relaxed(most);
-    while (seen < value && !__atomic_compare_exchange_n(most, &seen, value, true, __ATOMIC_RELAXED,
+    uint64_t seen = load_relaxed(max);
+    while (seen < value && !__atomic_compare_exchange_n(max, &seen, value, true, __ATOMIC_RELAXED,
                                                         __ATOMIC_RELAXED))
         ;
 }
@@ -163,9 +163,9 @@ static void take_contended(struct lock *lock, uint32_t self, uint64_t *slept_ns)
             *slept_ns = os_now_ns();
         lock_slept = true;
         os_wait(&lock->word, seen | WAITED, patience);
-        patience = patience < PATIENCE_MOST_MS ? patience * 2 : 2 * PATIENCE_MOST_MS;
+        patience = patience < PATIENCE_MAX_MS ? patience * 2 : 2 * PATIENCE_MAX_MS;
         uint64_t now_ms = os_now_ms();
-        if (now_ms - since_ms < PATIENCE_MOST_MS) /* signals may end each sleep early */
+        if (now_ms - since_ms < PATIENCE_MAX_MS) /* signals may end each sleep early */
             continue;
         since_ms = now_ms;
         uint32_t after = load_relaxed(&lock->word);
@@ -291,7 +291,7 @@ bool turn_wait(uint32_t *turn, uint32_t patience_ms)
         if (turn_take(turn))
             return true;
         step = step < TURN_STEP_MS ? step * 2 : step;
-        if (same < PATIENCE_MOST_MS)
+        if (same < PATIENCE_MAX_MS)
             continue;
         if (turn_inherit(turn, owner))
             return true;

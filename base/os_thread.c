@@ -307,14 +307,14 @@ void os_thread_relax(int before)
 bool os_thread_own_files(void)
 {
     /* Closed one by one, so not the million that some systems allow. */
-    enum { STANDARD_ERROR = 2, FIRST = 3, MOST = 1 << 16 };
+    enum { STANDARD_ERROR = 2, FIRST = 3, COUNT_MAX = 1 << 16 };
     if (arch_syscall(CALL_CLOSE_RANGE, FIRST, ~0u, CLOSE_UNSHARE, 0, 0, 0) != 0) {
         /* a kernel before 5.9 */
         struct rlimit limit = {0, 0};
         if (arch_syscall(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) != 0)
             return false;
         arch_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
-        int count = limit.rlim_cur < MOST ? (int)limit.rlim_cur : MOST;
+        int count = limit.rlim_cur < COUNT_MAX ? (int)limit.rlim_cur : COUNT_MAX;
         for (int fd = FIRST; fd < count; fd++)
             os_close(fd);
     }

@@ -46,7 +46,7 @@ static uint64_t less_by(uint64_t all, uint64_t part)
     return all > part ? all - part : 0;
 }
 
-static double least(double a, double b)
+static double min(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -54,11 +54,11 @@ static double least(double a, double b)
 /* Puts as many as possible into BOTH, because a row does not say how many are. */
 static void split(struct fit_counts counts, uint64_t cells[FIT_CELLS])
 {
-    uint64_t most = larger(counts.live, counts.peak);
+    uint64_t max = larger(counts.live, counts.peak);
     cells[FIT_BOTH] = smaller(counts.live, counts.peak);
     cells[FIT_LIVE_ONLY] = counts.live - cells[FIT_BOTH];
     cells[FIT_PEAK_ONLY] = counts.peak - cells[FIT_BOTH];
-    cells[FIT_NEITHER] = counts.allocated > most ? counts.allocated - most : 0;
+    cells[FIT_NEITHER] = counts.allocated > max ? counts.allocated - max : 0;
 }
 
 static struct margins margins_of(const double cells[FIT_CELLS])
@@ -83,10 +83,10 @@ static void shares_of(double shares[FIT_CELLS], const struct margins *room,
 {
     double live = share(room->live, all->live), freed = share(room->freed, all->freed);
     double peak = share(room->peak, all->peak), off = share(room->off, all->off);
-    shares[FIT_BOTH] = least(live, peak);
-    shares[FIT_LIVE_ONLY] = least(live, off);
-    shares[FIT_PEAK_ONLY] = least(freed, peak);
-    shares[FIT_NEITHER] = least(freed, off);
+    shares[FIT_BOTH] = min(live, peak);
+    shares[FIT_LIVE_ONLY] = min(live, off);
+    shares[FIT_PEAK_ONLY] = min(freed, peak);
+    shares[FIT_NEITHER] = min(freed, off);
 }
 
 static double never_below_0(double value)
@@ -111,7 +111,7 @@ static double both_without_peak(const double unseen[FIT_CELLS], const struct mar
     double both = live + freed > 0
                       ? (left->live * freed - (left->off - left->live) * live) / (live + freed)
                       : low;
-    return both < low ? low : least(both, high);
+    return both < low ? low : min(both, high);
 }
 
 /*
@@ -125,7 +125,7 @@ static double both_without_peak(const double unseen[FIT_CELLS], const struct mar
 static double both_of(const double unseen[FIT_CELLS], const struct margins *left, double half)
 {
     enum { HALVINGS = 60 };
-    double low = never_below_0(left->live - left->off), high = least(left->live, left->peak);
+    double low = never_below_0(left->live - left->off), high = min(left->live, left->peak);
     double same = product(unseen[FIT_BOTH], unseen[FIT_NEITHER], half);
     double other = product(unseen[FIT_LIVE_ONLY], unseen[FIT_PEAK_ONLY], half);
     if (unseen[FIT_BOTH] <= 0 && unseen[FIT_PEAK_ONLY] <= 0)

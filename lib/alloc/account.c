@@ -326,12 +326,12 @@ void account_add_apart(const struct account_apart *added)
 void account_ask_kernel(struct account *account, bool waits)
 {
     enum { PARTS_MAX = 2048 }; /* of 4 MiB: all of a heap up to 8 GiB */
-    size_t most = waits ? OS_ALL_PARTS : PARTS_MAX;
-    account->metadata_bytes = arena_tables_resident(most);
-    account->resident_bytes = arena_resident(most) + outside_resident(most);
+    size_t max = waits ? OS_ALL_PARTS : PARTS_MAX;
+    account->metadata_bytes = arena_tables_resident(max);
+    account->resident_bytes = arena_resident(max) + outside_resident(max);
     if (apart.blocks != NULL) {
-        account->metadata_bytes += apart.tables(most);
-        account->resident_bytes += apart.blocks(most);
+        account->metadata_bytes += apart.tables(max);
+        account->resident_bytes += apart.blocks(max);
     }
     account->resident_bytes += account->metadata_bytes;
 }

@@ -10,10 +10,10 @@ bool alloc_init(void)
     return arena_init();
 }
 
-size_t alloc_purge(size_t most)
+size_t alloc_purge(size_t max)
 {
     size_t bytes = 0;
-    for (unsigned pool = 0; pool < POOL_MAX && bytes < most; pool++)
-        bytes += pages_return_most(pool, UINT64_MAX, most - bytes);
+    for (unsigned pool = 0; pool < POOL_MAX && bytes < max; pool++)
+        bytes += pages_return_up_to(pool, UINT64_MAX, max - bytes);
     return bytes;
 }

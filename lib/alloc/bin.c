@@ -134,9 +134,9 @@ INLINE void note(struct heap *heap, unsigned mark)
 /* All threads write the sum, so small changes wait until they are many. */
 static void notes_share(struct heap *heap)
 {
-    int64_t most = (int64_t)heap->cache_bytes / NOTE_SHARE;
-    most = most < NOTE_BYTES ? NOTE_BYTES : most > NOTE_MAX ? NOTE_MAX : most;
-    if (heap->unshared >= -most && heap->unshared <= most)
+    int64_t max = (int64_t)heap->cache_bytes / NOTE_SHARE;
+    max = max < NOTE_BYTES ? NOTE_BYTES : max > NOTE_MAX ? NOTE_MAX : max;
+    if (heap->unshared >= -max && heap->unshared <= max)
         return;
     held_note_in_bins((uint64_t)heap->unshared);
     heap->unshared = 0;
@@ -159,9 +159,9 @@ void bins_note(struct heap *heap)
 /* How many blocks a bin may hold at first; 0: none goes through it (`heap_take_one`). */
 static uint16_t cap_first(const struct heap *heap, unsigned mark)
 {
-    size_t cap = CAP_FIRST_BYTES / size_of(mark), most = bin_most(heap, mark);
+    size_t cap = CAP_FIRST_BYTES / size_of(mark), max = bin_max(heap, mark);
     cap = cap < CAP_FIRST_MIN ? CAP_FIRST_MIN : cap > CAP_FIRST_MAX ? CAP_FIRST_MAX : cap;
-    return (uint16_t)(cap < most ? cap : most);
+    return (uint16_t)(cap < max ? cap : max);
 }
 
 static void bin_give(struct heap *heap, unsigned mark, unsigned count);
@@ -264,8 +264,8 @@ static void bins_even_out(struct heap *heap, size_t cap, size_t bytes)
 static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *stock)
 {
     size_t size = size_of(mark), allowed = bins_allowance(heap, size), cap = stock->cap;
-    size_t most = cap < stock->room ? stock->room : room_of(2 * stock_bytes(stock));
-    size_t more = size <= SMALL_MAX || most < 2 * cap ? most - cap : cap;
+    size_t max = cap < stock->room ? stock->room : room_of(2 * stock_bytes(stock));
+    size_t more = size <= SMALL_MAX || max < 2 * cap ? max - cap : cap;
     if (cap == stock->room && 2 * stock_bytes(stock) > STOCK_MAX)
         return 0;
     if (heap->cache_bytes + more * size > allowed &&

@@ -51,6 +51,6 @@ size_t bin_bound(const struct heap *heap, unsigned mark);
 /* Whether the bins of all threads together have a limit: then every block counts. */
 bool bins_budgeted(const struct heap *heap);
 /* How many blocks an empty bin may hold: the lower of its own bound and its share of all bins. */
-size_t bin_most(const struct heap *heap, unsigned mark);
+size_t bin_max(const struct heap *heap, unsigned mark);
 
 #endif

@@ -145,7 +145,7 @@ bool bins_budgeted(const struct heap *heap)
     return unlikely(load_relaxed(&config.cache_total) != 0) && may_hold_none(heap);
 }
 
-size_t bin_most(const struct heap *heap, unsigned mark)
+size_t bin_max(const struct heap *heap, unsigned mark)
 {
     size_t bound = bin_bound(heap, mark), size = class_size(mark_class(mark));
     if (!bins_budgeted(heap))

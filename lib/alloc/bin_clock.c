@@ -35,22 +35,22 @@ void bins_note_above(uint64_t held)
 /* How many mallocs from the bin may pass without a slow visit, for the sake of the peak. */
 static uint32_t unseen_max(unsigned mark, const struct stock *stock)
 {
-    uint32_t size = (uint32_t)class_size(mark_class(mark)), most;
+    uint32_t size = (uint32_t)class_size(mark_class(mark)), max;
     if (stock->cap * size <= UNSEEN_BYTES)
         return PART_MAX;
-    most = UNSEEN_BYTES / size;
-    return most < UNSEEN_MIN ? UNSEEN_MIN : most > PART_MAX ? PART_MAX : most;
+    max = UNSEEN_BYTES / size;
+    return max < UNSEEN_MIN ? UNSEEN_MIN : max > PART_MAX ? PART_MAX : max;
 }
 
-/* Makes the rest of this part of the wait at most `most` mallocs long. */
-static void clock_shorten(struct heap *heap, unsigned mark, struct stock *stock, uint32_t most)
+/* Makes the rest of this part of the wait at most `max` mallocs long. */
+static void clock_shorten(struct heap *heap, unsigned mark, struct stock *stock, uint32_t max)
 {
-    if (heap->clock[mark] <= (int32_t)most)
+    if (heap->clock[mark] <= (int32_t)max)
         return;
-    uint32_t rest = (uint32_t)heap->clock[mark] - most;
+    uint32_t rest = (uint32_t)heap->clock[mark] - max;
     stock->wait += rest;
     add_relaxed(&stock->drawn, -(uint64_t)rest);
-    store_relaxed(&heap->clock[mark], (int32_t)most);
+    store_relaxed(&heap->clock[mark], (int32_t)max);
 }
 
 void bin_clock_bound(struct heap *heap, unsigned mark, struct stock *stock)
@@ -65,31 +65,31 @@ void bins_part(uint32_t bytes)
     store_relaxed(&part_bytes, bytes);
 }
 
-/* How long a part may be that was to have `most` mallocs. */
-static uint32_t part_max(unsigned mark, const struct stock *stock, uint32_t most)
+/* How long a part may be that was to have `max` mallocs. */
+static uint32_t part_max(unsigned mark, const struct stock *stock, uint32_t max)
 {
     uint32_t bytes = load_relaxed(&part_bytes) / (uint32_t)class_size(mark_class(mark));
     uint32_t unseen = unseen_max(mark, stock);
-    most = bytes == 0 ? 1 : bytes < most ? bytes : most;
-    return most < unseen ? most : unseen;
+    max = bytes == 0 ? 1 : bytes < max ? bytes : max;
+    return max < unseen ? max : unseen;
 }
 
 /* Sets the clock for the next part of the wait. */
 static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
-    uint32_t most = part_max(mark, stock, heap->part);
-    uint32_t part = stock->wait < most ? stock->wait : most;
+    uint32_t max = part_max(mark, stock, heap->part);
+    uint32_t part = stock->wait < max ? stock->wait : max;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
     store_relaxed(&heap->clock[mark], (int32_t)part);
 }
 
-uint32_t heap_part_max(const struct heap *heap, unsigned mark, uint32_t most)
+uint32_t heap_part_max(const struct heap *heap, unsigned mark, uint32_t max)
 {
-    most = most < heap->part ? most : heap->part;
-    if (most > UNSEEN_MIN || load_relaxed(&part_bytes) != UINT32_MAX)
-        most = part_max(mark, heap_stock(heap, mark), most);
-    return most;
+    max = max < heap->part ? max : heap->part;
+    if (max > UNSEEN_MIN || load_relaxed(&part_bytes) != UINT32_MAX)
+        max = part_max(mark, heap_stock(heap, mark), max);
+    return max;
 }
 
 /* A part has passed: the next one is longer, or much shorter if this one took long. */
@@ -97,9 +97,9 @@ static void pace(struct heap *heap)
 {
     bool slow = heap->came_ms - heap->part_ms > PART_SLOW_MS;
     size_t dirty = load_relaxed(&pages_of[pages_node(heap->pool)].dirty_units);
-    uint32_t most = dirty > DIRTY_MUCH ? PART_DIRTY : PART_MAX;
+    uint32_t max = dirty > DIRTY_MUCH ? PART_DIRTY : PART_MAX;
     heap->part_ms = heap->came_ms;
-    heap->part = slow ? heap->part / 4 + 1 : heap->part * 2 < most ? heap->part * 2 : most;
+    heap->part = slow ? heap->part / 4 + 1 : heap->part * 2 < max ? heap->part * 2 : max;
 }
 
 void bins_hurry(struct heap *heap, uint32_t now_ms)

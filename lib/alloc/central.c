@@ -156,7 +156,7 @@ static void span_end(struct span *span)
     pages_give(span);
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -165,7 +165,7 @@ static unsigned least(unsigned a, unsigned b)
 static unsigned take_of_span(struct central *central, struct span *span, void **end,
                              unsigned wanted)
 {
-    unsigned count = least(wanted, span->free), fresh = cut_fresh(span);
+    unsigned count = min(wanted, span->free), fresh = cut_fresh(span);
     cut_take(span, end, count);
     central->fresh -= fresh - cut_fresh(span);
     return count;
@@ -211,8 +211,8 @@ static struct span *any_locked(struct central *central, bool change)
 static bool others_have_enough(const struct central *central, size_t size)
 {
     size_t threads = load_relaxed(&pages_threads) + 1, fresh = central->fresh * size;
-    size_t most = threads * APART_BYTES + central->out * size / APART_SHARE;
-    return central->here * size - fresh > most || fresh > threads * APART_FRESH;
+    size_t max = threads * APART_BYTES + central->out * size / APART_SHARE;
+    return central->here * size - fresh > max || fresh > threads * APART_FRESH;
 }
 
 /* A span to take from. NULL: memory is out, or what the caller has is enough and only a span of
@@ -373,11 +373,11 @@ static void span_gained(struct central *central, struct span *span, unsigned mor
         span_emptied(central, span);
 }
 
-/* How many of the slots, `most` at most, hold one block after the other upwards in memory. */
-static unsigned run_length(void *const *slots, unsigned most, size_t size)
+/* How many of the slots, `max` at most, hold one block after the other upwards in memory. */
+static unsigned run_length(void *const *slots, unsigned max, size_t size)
 {
     unsigned run = 1;
-    while (run < most && (char *)slots[run] == (char *)slots[run - 1] + size)
+    while (run < max && (char *)slots[run] == (char *)slots[run - 1] + size)
         run++;
     return run;
 }
@@ -412,8 +412,8 @@ static unsigned give_locked(struct central *central, uint16_t home, unsigned cla
         unsigned index = (unsigned)((place >> GRANULE_SHIFT) * inverse >> 31), run = 1;
         uint64_t *word = &span->bits[index / 64], bits = UINT64_C(1) << (index % 64);
         if (done + 1 < count && (char *)slots[done + 1] == (char *)slots[done] + size) {
-            unsigned most = least(count - done, least(span->blocks - index, 64 - index % 64));
-            run = run_length(slots + done, most, size);
+            unsigned max = min(count - done, min(span->blocks - index, 64 - index % 64));
+            run = run_length(slots + done, max, size);
             bits = ~UINT64_C(0) >> (64 - run) << (index % 64);
         }
         if (unlikely(*word & bits))

@@ -94,9 +94,9 @@ static void adopt_one(void)
  * eighth of the threads wait for each lock. */
 unsigned heap_pool_here(uint32_t thread)
 {
-    unsigned most =
+    unsigned max =
         config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX : config.numa_nodes;
-    unsigned node = most == 1 ? 0 : os_node() % most, nodes = load_relaxed(&pages_nodes);
+    unsigned node = max == 1 ? 0 : os_node() % max, nodes = load_relaxed(&pages_nodes);
     while (nodes <= node)
         if (__atomic_compare_exchange_n(&pages_nodes, &nodes, nodes * 2, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
@@ -390,9 +390,9 @@ static void retire(struct heap *heap)
 void heap_end(struct heap *heap)
 {
     bool park = heap->cache_bytes <= config.cache;
-    int most = (int)(load_relaxed(&made) / PARKED_SHARE);
-    most = most > PARKED_MIN ? most : PARKED_MIN;
-    park &= __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < most;
+    int max = (int)(load_relaxed(&made) / PARKED_SHARE);
+    max = max > PARKED_MIN ? max : PARKED_MIN;
+    park &= __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < max;
     if (!park)
         __atomic_fetch_sub(&parked_count, 1, __ATOMIC_RELAXED);
     bins_trim(heap, park ? PARKED_BYTES : 0);

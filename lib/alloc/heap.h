@@ -261,9 +261,9 @@ void bins_note_above(uint64_t held);
 void bins_part(uint32_t bytes);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
-/* How many mallocs this part of a clock's wait may be long that is to have `most`; the bin has a
+/* How many mallocs this part of a clock's wait may be long that is to have `max`; the bin has a
  * stock. */
-uint32_t heap_part_max(const struct heap *heap, unsigned mark, uint32_t most);
+uint32_t heap_part_max(const struct heap *heap, unsigned mark, uint32_t max);
 /* While the heap is hidden: this part, of which `left` mallocs are left, is `part` mallocs long
  * from now on, or what the wait has. */
 INLINE void heap_set_part(struct heap *heap, unsigned mark, struct stock *stock, uint32_t left,

@@ -188,16 +188,16 @@ struct extent *extent_find(struct lender *lender, size_t bytes, size_t align)
     return found;
 }
 
-struct extent *extent_next(struct lender *lender, uint64_t before_ms, size_t least, bool retained)
+struct extent *extent_next(struct lender *lender, uint64_t before_ms, size_t min, bool retained)
 {
     struct extent *found = NULL;
     if (!begin())
         return NULL;
-    for (struct extent **list = list_of_free(lender, least);
+    for (struct extent **list = list_of_free(lender, min);
          found == NULL && list < &lender->free[LENT_SIZES]; list++)
         for (found = *list; found != NULL; found = found->next)
             if (retained || (found->state == EXTENT_DIRTY && found->freed_ms <= before_ms &&
-                             found->bytes >= least))
+                             found->bytes >= min))
                 break;
     if (found != NULL)
         busy_locked(found);

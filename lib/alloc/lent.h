@@ -63,9 +63,9 @@ void lent_keep_books(struct lender *lender, void *start, size_t bytes);
 void extent_drop(struct extent *extent);
 /* A free extent of at least `bytes` with an aligned part of that length, busy now; or NULL. */
 struct extent *extent_find(struct lender *lender, size_t bytes, size_t align);
-/* A dirty one of at least `least` bytes that was freed before `before_ms`; or, if `retained`, any
+/* A dirty one of at least `min` bytes that was freed before `before_ms`; or, if `retained`, any
  * free one. Busy now. */
-struct extent *extent_next(struct lender *lender, uint64_t before_ms, size_t least, bool retained);
+struct extent *extent_next(struct lender *lender, uint64_t before_ms, size_t min, bool retained);
 /* Two free extents of one kind, one behind the other, busy now; NULL: there are none. */
 struct extent *extent_neighbours(struct lender *lender, struct extent **second);
 /* The free neighbour behind `extent`, busy now; or NULL. */

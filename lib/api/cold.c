@@ -305,12 +305,12 @@ void cold_hooks_changed(void)
     }
 }
 
-size_t cold_release(size_t most)
+size_t cold_release(size_t max)
 {
     struct caller here = CALLER_HERE;
     if (!cold_begin(&here))
         return 0;
-    size_t bytes = alloc_purge(most);
+    size_t bytes = alloc_purge(max);
     cold_end();
     return bytes;
 }

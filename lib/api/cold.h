@@ -87,8 +87,8 @@ void cold_set_rate(long long bytes);
 size_t cold_trim(void);
 /* There are functions to be called for each block, or no more (lib/api/hooks.h). */
 void cold_hooks_changed(void);
-/* Free pages only, until it is at least `most` bytes; returns how many. */
-size_t cold_release(size_t most);
+/* Free pages only, until it is at least `max` bytes; returns how many. */
+size_t cold_release(size_t max);
 /* At the end of the program: looks at all debugged blocks (lib/api/debugging.h). */
 void cold_verify(void);
 /* The calling thread keeps no free blocks for itself. */

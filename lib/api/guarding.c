@@ -40,10 +40,10 @@ void guarding_ask(uint64_t spans_every, uint64_t large_every)
     guard_large_every = large_every;
 }
 
-void guarding_ask_counted(uint64_t every, size_t least, size_t most, uint64_t seed)
+void guarding_ask_counted(uint64_t every, size_t min, size_t max, uint64_t seed)
 {
     seed = seed != 0 ? seed : os_now_ms() ^ (uint64_t)os_pid() << 7;
-    guard_counted = (struct guard_counted){every, every == 0 ? 0 : seed % every, least, most};
+    guard_counted = (struct guard_counted){every, every == 0 ? 0 : seed % every, min, max};
     hooks_fill |= every != 0;
     hooks_any |= every != 0;
 }

@@ -24,7 +24,7 @@ struct owner;  /* lib/alloc/owner.h */
 void guarding_ask(uint64_t spans_every, uint64_t large_every);
 /* Before the start: one in `every` blocks of these sizes is guarded, from number `seed` on; 0: from
  * any (mimalloc's guarded_sample_rate and its relatives). All calls take the slow path then. */
-void guarding_ask_counted(uint64_t every, size_t least, size_t most, uint64_t seed);
+void guarding_ask_counted(uint64_t every, size_t min, size_t max, uint64_t seed);
 /* Between `cold_begin` and `cold_end`. A block, all zero; NULL: an ordinary one must do. `owner`
  * may be NULL. */
 void *guarding_take(struct owner *owner, size_t size, size_t align, const struct origin *origin);

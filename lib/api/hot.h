@@ -71,7 +71,7 @@ INLINE bool hot_push_block(struct heap *heap, void *p, bool sized, size_t size)
     if (unlikely(granule >= window.granules))
         return false;
     size_t mark = window.kinds_at_0[(uintptr_t)p >> UNIT_SHIFT];
-    if (sized && unlikely(size - size_bounds[mark].least > size_bounds[mark].more))
+    if (sized && unlikely(size - size_bounds[mark].min > size_bounds[mark].more))
         return false;
     uint64_t top = heap->top[mark];
     if (unlikely((uint16_t)top == heap->limit[mark]))

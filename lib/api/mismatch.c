@@ -10,7 +10,7 @@
 
 /* What is known of the size that a block was asked for. */
 struct asked {
-    size_t least, most;
+    size_t min, max;
 };
 
 static uint64_t count;
@@ -34,9 +34,8 @@ void mismatch_look(const void *p, size_t size, size_t align, const struct caller
     }
     struct asked asked = asked_for(p, mark);
     /* realloc leaves a block in its place down to half of its size; operators have none. */
-    if (caller->family == FAMILY_MALLOC && asked.least != asked.most &&
-        asked.least > asked.most / 2 + 1)
-        asked.least = asked.most / 2 + 1;
+    if (caller->family == FAMILY_MALLOC && asked.min != asked.max && asked.min > asked.max / 2 + 1)
+        asked.min = asked.max / 2 + 1;
     compare(p, size, align, asked, span_of(p)->state == SPAN_LARGE, caller);
 }
 
@@ -50,13 +49,13 @@ void mismatch_compare(const void *p, size_t size, size_t align, size_t asked,
 static void compare(const void *p, size_t size, size_t align, struct asked asked, bool exact,
                     const struct caller *caller)
 {
-    exact = exact || asked.least == asked.most;
+    exact = exact || asked.min == asked.max;
     size = size == 0 ? 1 : size;
     /* A block with a class is as long as its alignment made it. */
     size_t room = align <= GRANULE || exact ? size : sizes_room(size, align);
     if (align != 0 && (uintptr_t)p % align != 0)
         tell(p, "alignment", align, asked, caller);
-    else if (size != SIZE_UNKNOWN && (room < asked.least || room > asked.most))
+    else if (size != SIZE_UNKNOWN && (room < asked.min || room > asked.max))
         tell(p, "size", size, asked, caller);
 }
 
@@ -67,7 +66,7 @@ uint64_t mismatch_count(void)
 
 static struct asked asked_of_class(unsigned class)
 {
-    return (struct asked){sizes_least(class), class_size(class)};
+    return (struct asked){sizes_min(class), class_size(class)};
 }
 
 static struct asked asked_for(const void *p, unsigned mark)
@@ -100,10 +99,10 @@ static void tell(const void *p, const char *what, size_t told, struct asked aske
     print_start(&line, buffer, sizeof buffer);
     print_format(&line, "memoir: delete of %p with %s %zu, which is not its own: the block has ", p,
                  what, told);
-    if (asked.least == asked.most)
-        print_format(&line, "%zu bytes", asked.most);
+    if (asked.min == asked.max)
+        print_format(&line, "%zu bytes", asked.max);
     else
-        print_format(&line, "%zu to %zu bytes", asked.least, asked.most);
+        print_format(&line, "%zu to %zu bytes", asked.min, asked.max);
     print_format(&line,
                  " (called from %p); delete it by its own type, or give the base a virtual "
                  "destructor.%s\n",

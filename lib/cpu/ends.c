@@ -61,10 +61,10 @@ void ends_count(void)
     if (load_relaxed(&row) == 0 || !cpu_runs() ||
         __atomic_exchange_n(&counting, 1, __ATOMIC_ACQUIRE) != 0)
         return;
-    uint64_t most = (uint64_t)load_relaxed(&ended) * END_MAX_NS;
+    uint64_t max = (uint64_t)load_relaxed(&ended) * END_MAX_NS;
     int64_t now_ns = unknown_ns();
     uint64_t left = now_ns > before_ns ? (uint64_t)(now_ns - before_ns) : 0;
-    left = left < most ? left : most;
+    left = left < max ? left : max;
     if (left > counted_ns + period_ns) {
         uint64_t samples = (left - counted_ns) / period_ns;
         counted_ns += samples * period_ns;

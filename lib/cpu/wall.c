@@ -56,9 +56,9 @@ void wall_sample(uint32_t number, const void *context)
         place(task, number, row, ns);
     else if (late_ns > LATE_NS)
         place(task, number, row, 2 * ns);
-    uint32_t most = slow_max(task), slower = task->wall_slow * 2;
+    uint32_t max = slow_max(task), slower = task->wall_slow * 2;
     bool same = waits && row == task->wall_row;
-    clocks_look(task, now_ns, until_ns, !same ? 1 : slower < most ? slower : most);
+    clocks_look(task, now_ns, until_ns, !same ? 1 : slower < max ? slower : max);
     task->wall_row = row;
 }
 

@@ -249,16 +249,16 @@ static uint64_t size_limit(void)
 {
     const struct capture_part *last = &parts[part_count - 1];
     uint64_t usual = SNAPSHOTS_USUAL * (last->end - last->start);
-    uint64_t most = config.capture_size;
-    if (most == 0)
-        most = usual > SIZE_USUAL ? usual : SIZE_USUAL;
-    return most > 2 * kept_bytes ? most : 2 * kept_bytes;
+    uint64_t max = config.capture_size;
+    if (max == 0)
+        max = usual > SIZE_USUAL ? usual : SIZE_USUAL;
+    return max > 2 * kept_bytes ? max : 2 * kept_bytes;
 }
 
 /* A shorter file in the place of this one. 0 or an errno value: then this one stays. */
 static int shorten(void)
 {
-    uint64_t most = size_limit(), length = 0;
+    uint64_t max = size_limit(), length = 0;
     if (!is_ours(fd))
         return EBADF;
     int from = os_open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
@@ -266,7 +266,7 @@ static int shorten(void)
     int copy = to < 0 ? to : os_duplicate(to); /* the lock is of both */
     int error = to < 0 ? -to : copy == to ? EMFILE : is_ours(from) ? 0 : EBADF;
     if (error == 0) {
-        capture_thin_choose(parts, part_count, most / 2, PARTS_MAX / 2);
+        capture_thin_choose(parts, part_count, max / 2, PARTS_MAX / 2);
         error = capture_thin(from, to, parts, &part_count, &length);
     }
     if (error != 0)
@@ -308,8 +308,8 @@ static void part_add(uint64_t start, bool maps, bool leaks)
 
 bool capture_file_due(void)
 {
-    uint64_t now_ms = os_now_ms(), most = config.capture_size;
-    if (!stuck || sink.total < (most == 0 ? SIZE_USUAL : most))
+    uint64_t now_ms = os_now_ms(), max = config.capture_size;
+    if (!stuck || sink.total < (max == 0 ? SIZE_USUAL : max))
         return true;
     return (now_ms - snapshot_ms) * RARER >= now_ms - begun_ms;
 }

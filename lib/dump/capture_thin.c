@@ -27,11 +27,10 @@ enum {
 static uint64_t choose(struct capture_part *parts, unsigned count, unsigned share,
                        unsigned *chosen);
 
-void capture_thin_choose(struct capture_part *parts, unsigned count, uint64_t bytes, unsigned most)
+void capture_thin_choose(struct capture_part *parts, unsigned count, uint64_t bytes, unsigned max)
 {
     unsigned share = SHARE_FIRST, chosen;
-    while (count > 0 && (choose(parts, count, share, &chosen) > bytes || chosen > most) &&
-           share > 0)
+    while (count > 0 && (choose(parts, count, share, &chosen) > bytes || chosen > max) && share > 0)
         share /= 2;
 }
 

@@ -22,8 +22,8 @@ struct capture_part {
     bool kept;
 };
 
-/* Sets `kept` so that those are `bytes` long in all, and `most` at most. The last one stays. */
-void capture_thin_choose(struct capture_part *parts, unsigned count, uint64_t bytes, unsigned most);
+/* Sets `kept` so that those are `bytes` long in all, and `max` at most. The last one stays. */
+void capture_thin_choose(struct capture_part *parts, unsigned count, uint64_t bytes, unsigned max);
 
 /* Copies the records from one descriptor to the other, without the snapshots that are not kept, and
  * brings those that are to the front of `parts` with their new places. 0 or an errno value. */

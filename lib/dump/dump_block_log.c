@@ -18,7 +18,7 @@ enum { BUFFER_SIZE = 4096 }; /* on the stack of an ordinary call */
  */
 struct numbers {
     uint32_t *of_stack, *stacks; /* index + 1 by stack; the stacks by index */
-    uint32_t count, most;
+    uint32_t count, max;
 };
 
 static int write_locked(const char *path, const char *version, unsigned lg_sample);
@@ -37,7 +37,7 @@ int dump_block_log(const char *path, const char *version, unsigned lg_sample)
 
 static void numbers_add(struct numbers *numbers, uint32_t stack)
 {
-    if (stack >= numbers->most || numbers->of_stack[stack] != 0)
+    if (stack >= numbers->max || numbers->of_stack[stack] != 0)
         return;
     numbers->stacks[numbers->count] = stack;
     numbers->of_stack[stack] = ++numbers->count;
@@ -45,7 +45,7 @@ static void numbers_add(struct numbers *numbers, uint32_t stack)
 
 static uint32_t numbers_get(const struct numbers *numbers, uint32_t stack)
 {
-    return stack < numbers->most ? numbers->of_stack[stack] - 1 : 0;
+    return stack < numbers->max ? numbers->of_stack[stack] - 1 : 0;
 }
 
 static void numbers_fill(struct numbers *numbers, uint64_t rows)
@@ -126,9 +126,9 @@ static int write_log(int fd, const char *version, unsigned lg_sample, struct num
 
 static int write_locked(const char *path, const char *version, unsigned lg_sample)
 {
-    uint32_t most = stacks_count();
-    size_t bytes = ((size_t)most + 1) * sizeof(uint32_t);
-    struct numbers numbers = {os_map(bytes), os_map(bytes), 1, most};
+    uint32_t max = stacks_count();
+    size_t bytes = ((size_t)max + 1) * sizeof(uint32_t);
+    struct numbers numbers = {os_map(bytes), os_map(bytes), 1, max};
     int error = ENOMEM;
     if (numbers.of_stack != NULL && numbers.stacks != NULL) {
         numbers.of_stack[STACK_NONE] = 1; /* for blocks of unknown stack */

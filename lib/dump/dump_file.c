@@ -235,10 +235,10 @@ static void keep_drop_oldest(unsigned family)
     }
 }
 
-void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned most,
+void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned max,
                     uint64_t bytes_max)
 {
-    if (most == 0 && bytes_max == 0)
+    if (max == 0 && bytes_max == 0)
         return;
     if (ring == NULL)
         ring = os_map(KEPT_MAX * sizeof *ring);
@@ -260,7 +260,7 @@ void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned 
                 sum += kept_at(i)->bytes;
             }
         /* The newest file stays, however large it is. */
-        if (files <= 1 || ((most == 0 || files <= most) && (bytes_max == 0 || sum <= bytes_max)))
+        if (files <= 1 || ((max == 0 || files <= max) && (bytes_max == 0 || sum <= bytes_max)))
             return;
         keep_drop_oldest(family);
     }

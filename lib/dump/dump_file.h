@@ -32,8 +32,8 @@ void dump_file_recover(void);
 void dump_file_clean(const char *target);
 
 /* The files that this process made and keeps. `dump_file_keep` adds one and removes the oldest of
- * the same `family` beyond `most` files or `bytes_max` in all; 0: no limit. */
-void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned most,
+ * the same `family` beyond `max` files or `bytes_max` in all; 0: no limit. */
+void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned max,
                     uint64_t bytes_max);
 void dump_file_keep_forget(void);
 

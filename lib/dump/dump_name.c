@@ -74,10 +74,10 @@ static void print_prefix(struct print *text, const char *prefix)
 
 static void print_padded(struct print *text, unsigned value, unsigned digits)
 {
-    unsigned least = 1;
+    unsigned min = 1;
     for (unsigned i = 1; i < digits; i++)
-        least *= 10;
-    for (; least > 1 && value < least; least /= 10)
+        min *= 10;
+    for (; min > 1 && value < min; min /= 10)
         print_char(text, '0');
     print_unsigned(text, value);
 }

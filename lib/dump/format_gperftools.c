@@ -36,7 +36,7 @@ struct writer {
     int64_t rate;
     struct bucket bucket; /* the stack that is being summed up */
     struct line *lines;   /* to be sorted; if the array is full, lines are written unsorted */
-    size_t count, most, stacks;
+    size_t count, max, stacks;
     bool started;
     struct estimate live, allocated;
 };
@@ -63,10 +63,10 @@ int format_gperftools(const struct format_options *options, struct sink *sink)
     else
         sink_text(sink, " heapprofile\n");
 
-    writer.most = writer.stacks < BUCKETS_MAX ? writer.stacks + BUCKETS_SPARE : BUCKETS_MAX;
-    size_t size = writer.most * sizeof *writer.lines;
+    writer.max = writer.stacks < BUCKETS_MAX ? writer.stacks + BUCKETS_SPARE : BUCKETS_MAX;
+    size_t size = writer.max * sizeof *writer.lines;
     writer.lines = os_map(size);
-    writer.most = writer.lines == NULL ? 0 : writer.most;
+    writer.max = writer.lines == NULL ? 0 : writer.max;
     writer.bucket = (struct bucket){0};
     track_each(add_row, &writer);
     if (writer.started)
@@ -158,7 +158,7 @@ static void end_bucket(struct writer *writer)
     const struct bucket *bucket = &writer->bucket;
     struct line line = {bucket->stack, estimate_pair(&bucket->live, writer->rate),
                         estimate_pair(&bucket->allocated, writer->rate)};
-    if (writer->count < writer->most)
+    if (writer->count < writer->max)
         writer->lines[writer->count++] = line;
     else
         write_line(writer, &line);

@@ -36,8 +36,8 @@ struct writer {
      * memory for them is out, there are no lines of threads. */
     struct sums all;
     struct sums *threads;
-    uint32_t *touched, *ids;      /* ids: of the rows of threads.h, as they were for the head */
-    uint32_t most, touched_count; /* threads[most - 1] is shared by all further threads */
+    uint32_t *touched, *ids;     /* ids: of the rows of threads.h, as they were for the head */
+    uint32_t max, touched_count; /* threads[most - 1] is shared by all further threads */
     uint32_t stack;
     bool started;
 };
@@ -52,15 +52,15 @@ int format_jemalloc(const struct format_options *options, struct sink *sink)
 {
     struct writer writer = {.options = options, .sink = sink, .rate = format_rate()};
     uint32_t count = threads_count();
-    writer.most = (count < THREADS_MAX ? count : THREADS_MAX) + 1;
-    size_t size = writer.most * (sizeof *writer.threads + 2 * sizeof *writer.touched);
+    writer.max = (count < THREADS_MAX ? count : THREADS_MAX) + 1;
+    size_t size = writer.max * (sizeof *writer.threads + 2 * sizeof *writer.touched);
     writer.threads = os_map(size);
     if (writer.threads != NULL) {
-        writer.touched = (uint32_t *)(writer.threads + writer.most);
-        writer.ids = writer.touched + writer.most;
-        writer.ids[writer.most - 1] = THREAD_OTHER;
+        writer.touched = (uint32_t *)(writer.threads + writer.max);
+        writer.ids = writer.touched + writer.max;
+        writer.ids[writer.max - 1] = THREAD_OTHER;
     } else {
-        writer.most = 1;
+        writer.max = 1;
     }
 
     track_each(first_pass, &writer);
@@ -85,7 +85,7 @@ static void add_row(struct writer *writer, const struct track_row *row)
     add(&writer->all, row);
     if (writer->threads == NULL || row->live.objects + row->allocated.objects == 0)
         return;
-    uint32_t slot = row->thread < writer->most - 1 ? row->thread : writer->most - 1;
+    uint32_t slot = row->thread < writer->max - 1 ? row->thread : writer->max - 1;
     struct sums *sums = &writer->threads[slot];
     if (sums->live.seen_objects + sums->allocated.seen_objects == 0)
         writer->touched[writer->touched_count++] = slot;
@@ -131,7 +131,7 @@ static void write_head(struct writer *writer)
     line(writer, -1, &writer->all);
     sink_text(writer->sink, "\n");
     for (uint32_t number = 0; number < threads_count(); number++) {
-        bool known = number + 1 < writer->most;
+        bool known = number + 1 < writer->max;
         const struct sums *sums = known ? &writer->threads[number] : &none;
         bool there = threads_row(number, &thread);
         if (known)

@@ -33,16 +33,16 @@ uint64_t memory_limit(const char *proc, const char *root)
 {
     char first[PATH_SIZE], second[PATH_SIZE], line[LINE_MAX_SIZE + 1];
     struct lines lines;
-    uint64_t least = os_limit(RLIMIT_AS);
+    uint64_t min = os_limit(RLIMIT_AS);
     find_groups(proc, first, second);
     if (!lines_open(&lines, proc, "mountinfo"))
-        return least;
+        return min;
     while (lines_next(&lines, line)) {
         uint64_t limit = mount_limit(root, line, first, second);
-        least = limit < least ? limit : least;
+        min = limit < min ? limit : min;
     }
     os_close(lines.fd);
-    return least;
+    return min;
 }
 
 static bool lines_open(struct lines *lines, const char *folder, const char *name)
@@ -159,14 +159,14 @@ static uint64_t walk_up(const char *root, const char *mount, const char *mounted
     print_string(&text);
     if (text.cut)
         return UINT64_MAX;
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     for (size_t length = strlen(path);;) {
         uint64_t limit = read_limit(path, name);
-        least = limit < least ? limit : least;
+        min = limit < min ? limit : min;
         while (length > top && path[length - 1] != '/')
             length--;
         if (length <= top)
-            return least;
+            return min;
         path[--length] = '\0';
     }
 }

@@ -190,9 +190,9 @@ static int begin(void)
         return -got;
     }
     id = os_file_id(fd);
-    uint64_t most =
+    uint64_t max =
         kept && config.recorder_memory > KEPT_BYTES ? KEPT_BYTES : config.recorder_memory;
-    int error = os_file_copies(fd) ? ENOTSUP : mirror_open(fd, fd_again, most, kept);
+    int error = os_file_copies(fd) ? ENOTSUP : mirror_open(fd, fd_again, max, kept);
     if (error == 0)
         error = fill();
     if (error != 0) {

@@ -194,8 +194,8 @@ static void above_limit(const struct trigger *trigger, const struct totals_now *
 {
     if (trigger->waiting) { /* the heap can't be small again before this much is freed */
         uint64_t low = trigger->step - eighth(trigger->step), live = now->live;
-        uint64_t least = eighth(trigger->step) / 4 + 1, far = live > low ? live - low : 0;
-        lower(&limits->freed, now->freed + (far > least ? far : least));
+        uint64_t min = eighth(trigger->step) / 4 + 1, far = live > low ? live - low : 0;
+        lower(&limits->freed, now->freed + (far > min ? far : min));
     } else {
         lower(&limits->live, trigger->step);
     }

@@ -19,9 +19,9 @@ static int32_t flag_before;
 
 static size_t weight(const struct debug_entry *entry);
 
-void debug_queue_limit(size_t most, const int32_t *changed)
+void debug_queue_limit(size_t max, const int32_t *changed)
 {
-    limit = most;
+    limit = max;
     flag = changed;
     flag_before = changed == NULL ? 0 : *changed;
 }

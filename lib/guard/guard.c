@@ -20,7 +20,7 @@ bool guard_all, guard_sampled, guard_debug, guard_fences, guard_calls, guard_spa
 uint64_t guard_spans_every, guard_large_every;
 struct guard_counted guard_counted;
 
-static size_t least(size_t one, size_t other);
+static size_t min(size_t one, size_t other);
 static void stacks_allow(void);
 static void complain(struct guard_report *report, const struct caller *caller);
 
@@ -37,15 +37,15 @@ void guard_init(bool scanned)
     if (config.guard == CONFIG_GUARD_OFF && !fences && !spaced)
         return;
     bool many = all || fences || spaced;
-    size_t most = many ? os_memory_size() / 2 : SAMPLED_BYTES;
+    size_t max = many ? os_memory_size() / 2 : SAMPLED_BYTES;
     struct cells_limits limits = {.region_bytes = many ? REGION_ALL : REGION_SAMPLED,
-                                  .live_bytes = least(config.guard_memory, most),
+                                  .live_bytes = min(config.guard_memory, max),
                                   .quarantine_bytes = config.guard_quarantine,
                                   .tight = config.guard_tight,
                                   .front = config.guard_front,
                                   .silent = !all};
     if (!many)
-        limits.quarantine_bytes = least(limits.quarantine_bytes, SAMPLED_BYTES);
+        limits.quarantine_bytes = min(limits.quarantine_bytes, SAMPLED_BYTES);
     bool fine = cells_init(&limits);
     if (fine)
         account_add_apart(&(struct account_apart){cells_resident, cells_table_resident});
@@ -66,10 +66,10 @@ static void stacks_allow(void)
     enum { USUAL = 64 << 20, MANY = 512 << 20, SHARE = 16 };
     size_t share = os_memory_size() / SHARE;
     if (config.heap_memory == USUAL && share > USUAL)
-        config.heap_memory = least(MANY, share);
+        config.heap_memory = min(MANY, share);
 }
 
-static size_t least(size_t one, size_t other)
+static size_t min(size_t one, size_t other)
 {
     return one < other ? one : other;
 }
@@ -84,7 +84,7 @@ bool guard_picks(void)
 bool guard_is_due(size_t size, bool large, uint64_t spans)
 {
     static uint64_t taken, seen, counted;
-    if (guard_counted.every != 0 && size >= guard_counted.least && size <= guard_counted.most &&
+    if (guard_counted.every != 0 && size >= guard_counted.min && size <= guard_counted.max &&
         __atomic_fetch_add(&counted, 1, __ATOMIC_RELAXED) % guard_counted.every ==
             guard_counted.first)
         return true;

@@ -24,11 +24,11 @@ extern HIDDEN bool guard_calls;
 /* One block is guarded for every `guard_spans_every` new spans of blocks, and one in
  * `guard_large_every` large blocks; 0: none. Set before the start. */
 extern HIDDEN uint64_t guard_spans_every, guard_large_every;
-/* One block in `every` of the sizes from `least` to `most`, from the one with number `first` on.
+/* One block in `every` of the sizes from `min` to `max`, from the one with number `first` on.
  * Set before the start; all calls must come to cold code then. */
 struct guard_counted {
     uint64_t every, first;
-    size_t least, most;
+    size_t min, max;
 };
 extern HIDDEN struct guard_counted guard_counted;
 extern HIDDEN bool guard_spaced; /* one of them is in force */

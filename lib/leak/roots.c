@@ -157,13 +157,13 @@ static void threads_sort(struct reader *reader)
     words_sort(reader->tps, reader->tps_count);
 }
 
-/* The number of the first of the sorted words that is not below `least`. */
-static unsigned first_from(const uintptr_t *words, unsigned count, uintptr_t least)
+/* The number of the first of the sorted words that is not below `min`. */
+static unsigned first_from(const uintptr_t *words, unsigned count, uintptr_t min)
 {
     unsigned low = 0, high = count;
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        if (words[middle] < least)
+        if (words[middle] < min)
             low = middle + 1;
         else
             high = middle;

@@ -324,9 +324,9 @@ static void part_scan(struct scan *scan, struct scan_range part)
 static struct scan_range waiting_take(struct scan *scan)
 {
     struct scan_range *last = &scan->waiting[scan->waiting_count - 1], part = *last;
-    size_t most = PART_WORDS * sizeof(uintptr_t);
-    if (part.end - part.start > most) {
-        part.end = part.start + most;
+    size_t max = PART_WORDS * sizeof(uintptr_t);
+    if (part.end - part.start > max) {
+        part.end = part.start + max;
         last->start = part.end; /* the rest, after what this part leads to */
     } else {
         scan->waiting_count--;

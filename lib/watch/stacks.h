@@ -25,8 +25,8 @@ uint32_t stacks_add_now(struct walk *walk);
 void stacks_reserve(void);
 /* With `mirror_on`, in a signal handler: what could not be copied to the recorder file before. */
 void stacks_catch_up(void);
-/* Writes the frames of a stack, leaf first, up to `most`; returns the number of frames. */
-unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most);
+/* Writes the frames of a stack, leaf first, up to `max`; returns the number of frames. */
+unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned max);
 /* One node. False if no node has that number. */
 bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc);
 /* All nodes from 2 up to this number, exclusive, are filled in. */

@@ -41,14 +41,14 @@ static unsigned index_shift(unsigned number)
 
 /* How much memory all tables may have, and whether to wait for it. */
 struct limit {
-    uint64_t most;
+    uint64_t max;
     bool wait;
 };
 
 /* Takes memory that is never given back and stores its id in *place if that is still 0. */
 static bool memory_make(uint32_t *place, size_t bytes, struct limit limit)
 {
-    if (load_relaxed(&bytes_taken) + bytes > limit.most)
+    if (load_relaxed(&bytes_taken) + bytes > limit.max)
         return false;
     void *memory = limit.wait ? meta_take(bytes) : meta_take_now(bytes);
     if (memory == NULL)
@@ -219,19 +219,19 @@ INLINE uint32_t add(struct table *table, uint64_t a, uint32_t b, struct limit li
     }
 }
 
-uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh)
+uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t max, bool *fresh)
 {
-    return add(table, a, b, (struct limit){most, true}, fresh);
+    return add(table, a, b, (struct limit){max, true}, fresh);
 }
 
-uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh)
+uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t max, bool *fresh)
 {
-    return add(table, a, b, (struct limit){most, false}, fresh);
+    return add(table, a, b, (struct limit){max, false}, fresh);
 }
 
-void table_reserve(struct table *table, uint64_t most)
+void table_reserve(struct table *table, uint64_t max)
 {
-    struct limit limit = {most, false};
+    struct limit limit = {max, false};
     unsigned number;
     uint32_t slab = (load_relaxed(&table->count) >> table->slab_shift) + 1;
     index_newest(table, &number, limit);

@@ -45,13 +45,13 @@ struct table {
 };
 
 /* The number of the entry with that key, added if it is new (*fresh). 0 if memory is out, or if all
- * tables together would take more than `most` bytes. */
-uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh);
+ * tables together would take more than `max` bytes. */
+uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t max, bool *fresh);
 /* The same in a signal handler: never waits for a thread, least of all for the interrupted one, and
  * may find no memory for that reason. `table_reserve` makes that rare: it gets memory for the next
  * entries, if that can be had now. */
-uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh);
-void table_reserve(struct table *table, uint64_t most);
+uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t max, bool *fresh);
+void table_reserve(struct table *table, uint64_t max);
 /* The entry of a number that was handed out. */
 INLINE void *table_at(const struct table *table, uint32_t id)
 {

@@ -166,7 +166,7 @@ static void gone_add(const struct unloaded *object, uint32_t nodes)
 {
     /* Three quarters are kept for objects of other places. */
     enum { REPEATED_MAX = UNLOADED_MAX / 4 };
-    unsigned count = gone_count, at = count, most = UNLOADED_MAX;
+    unsigned count = gone_count, at = count, max = UNLOADED_MAX;
     while (at > 0 && (gone[at - 1].end <= object->start || object->end <= gone[at - 1].start))
         at--;
     if (at > 0 && is_same(&gone[at - 1], object)) {
@@ -175,8 +175,8 @@ static void gone_add(const struct unloaded *object, uint32_t nodes)
     }
     for (unsigned i = 0; i < count; i++)
         if (is_same(&gone[i], object))
-            most = REPEATED_MAX;
-    if (count >= most)
+            max = REPEATED_MAX;
+    if (count >= max)
         return;
     gone[count] = *object;
     gone[count].nodes = nodes;

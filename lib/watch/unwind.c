@@ -440,15 +440,15 @@ static void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
 }
 
 /* Puts the new frames, from `at` on, above the frames that were kept. If there are more than
- * `most`, drops those nearest to the root. */
-static void record(struct walk *walk, const struct place *place, unsigned at, unsigned most)
+ * `max`, drops those nearest to the root. */
+static void record(struct walk *walk, const struct place *place, unsigned at, unsigned max)
 {
     unsigned fresh = WALK_MAX - at, kept = place->met ? (unsigned)place->old : 0;
     walk->same = place->met ? kept + 1 : 0;
     if (!place->met)
         walk->end = place->end;
-    if (kept + fresh > most) {
-        unsigned less = kept + fresh - most;
+    if (kept + fresh > max) {
+        unsigned less = kept + fresh - max;
         memmove(walk->pcs, walk->pcs + less, (kept - less) * sizeof walk->pcs[0]);
         kept -= less;
         walk->same = 0, walk->cut = true, walk->end = END_UNSURE;
@@ -471,7 +471,7 @@ static void place_set(struct place *place, const struct caller *from)
 }
 
 /* `interrupted`: from->pc is an exact address plus one. */
-INLINE void walk_from(struct walk *walk, const struct caller *from, bool interrupted, unsigned most)
+INLINE void walk_from(struct walk *walk, const struct caller *from, bool interrupted, unsigned max)
 {
     struct place place;
     uint32_t now = load_acquire(&rules_generation);
@@ -491,19 +491,19 @@ INLINE void walk_from(struct walk *walk, const struct caller *from, bool interru
         walk->count = 1, walk->same = 0, walk->end = END_UNSURE;
         return;
     }
-    unsigned at = climb(walk, &place, WALK_MAX - most);
-    record(walk, &place, at, most);
+    unsigned at = climb(walk, &place, WALK_MAX - max);
+    record(walk, &place, at, max);
     if (place.strayed)
         walk->end = END_UNSURE;
     walk->generation = now;
 }
 
-void unwind(struct walk *walk, const struct caller *from, unsigned most)
+void unwind(struct walk *walk, const struct caller *from, unsigned max)
 {
-    walk_from(walk, from, false, most);
+    walk_from(walk, from, false, max);
 }
 
-FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned most)
+FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned max)
 {
     const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
     struct caller from = {
@@ -512,7 +512,7 @@ FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned mos
         *(const uintptr_t *)(frame + ARCH_SIGNAL_FP),
         FAMILY_MALLOC,
     };
-    walk_from(walk, &from, true, most);
+    walk_from(walk, &from, true, max);
 }
 
 bool unwind_calls_only(const struct caller *from, uintptr_t up_to)

@@ -66,12 +66,12 @@ INLINE void walk_forget(struct walk *walk)
     walk->generation = 0;
 }
 
-/* Fills `walk` with at most `most` frames (<= WALK_MAX). `walk` is zeroed memory, or what the same
+/* Fills `walk` with at most `max` frames (<= WALK_MAX). `walk` is zeroed memory, or what the same
  * thread's last call left there. */
-void unwind(struct walk *walk, const struct caller *from, unsigned most);
+void unwind(struct walk *walk, const struct caller *from, unsigned max);
 /* The same in a signal handler, from what it interrupted; `context` is its third argument. The
  * leaf is recorded as the exact address plus one. */
-void unwind_context(struct walk *walk, const void *context, unsigned most);
+void unwind_context(struct walk *walk, const void *context, unsigned max);
 /* Whether calls alone lead from a place on the stack beyond `up_to` to `from`: no signal handler's
  * frame lies between them. False, too, if the walk ends earlier. May run in a signal handler. */
 bool unwind_calls_only(const struct caller *from, uintptr_t up_to);

@@ -51,7 +51,7 @@ enum {
  * `growing` may be, while a thread is at it. */
 struct table {
     char *start;
-    size_t mapped, most, growing;
+    size_t mapped, max, growing;
 };
 
 _Alignas(64) struct window window; /* base, granules and kinds in one line */
@@ -85,7 +85,7 @@ struct refusal {
 static struct refusal claim_refused, meta_refused;
 
 static bool place_try(const struct place *place);
-static struct table table_at(char *part, unsigned number, size_t most);
+static struct table table_at(char *part, unsigned number, size_t max);
 static bool table_grow(struct table *table, size_t bytes);
 static bool table_map(struct table *table, size_t step);
 static unsigned live_table(unsigned mark);
@@ -134,16 +134,16 @@ static bool place_try(const struct place *place)
 /* Each table begins a little further into its part than the one before. Some processors look a line
  * of the first-level cache up by a hash of address bits 12 to 27: tables that agree in all of them,
  * as those at round addresses do, push each other's lines out. */
-static struct table table_at(char *part, unsigned number, size_t most)
+static struct table table_at(char *part, unsigned number, size_t max)
 {
-    return (struct table){part + (size_t)number * STAGGER, 0, most, 0};
+    return (struct table){part + (size_t)number * STAGGER, 0, max, 0};
 }
 
 static bool table_grow(struct table *table, size_t bytes)
 {
     if (bytes <= load_acquire(&table->mapped))
         return true;
-    if (bytes > table->most)
+    if (bytes > table->max)
         return false;
     size_t step = (bytes - table->mapped + TABLE_STEP - 1) & ~(size_t)(TABLE_STEP - 1);
     size_t page = os_page_size();

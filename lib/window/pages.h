@@ -71,8 +71,8 @@ bool pages_extend(struct span *span, uint32_t units);
 void pages_shorten(struct span *span, uint32_t units, bool rest_zero);
 /* Returns what has been idle since before `since_ms`. The number of bytes. */
 size_t pages_return(unsigned pool, uint64_t since_ms);
-/* The same, until it is at least `most` bytes. */
-size_t pages_return_most(unsigned pool, uint64_t since_ms, size_t most);
+/* The same, until it is at least `max` bytes. */
+size_t pages_return_up_to(unsigned pool, uint64_t since_ms, size_t max);
 /* Called now and then on slow paths: returns what has been idle for the option's delay, if it is
  * time to look. */
 void pages_tick(uint64_t now_ms);

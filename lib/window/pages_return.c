@@ -25,10 +25,10 @@ static size_t return_pages(uintptr_t start, uintptr_t end);
 
 size_t pages_return(unsigned pool, uint64_t since_ms)
 {
-    return pages_return_most(pool, since_ms, SIZE_MAX);
+    return pages_return_up_to(pool, since_ms, SIZE_MAX);
 }
 
-size_t pages_return_most(unsigned pool, uint64_t since_ms, size_t most)
+size_t pages_return_up_to(unsigned pool, uint64_t since_ms, size_t max)
 {
     struct pages *pages = &pages_of[pool];
     size_t bytes = 0, in_vain = 0;
@@ -40,7 +40,7 @@ size_t pages_return_most(unsigned pool, uint64_t since_ms, size_t most)
     since_ms = since_ms < now_ms ? since_ms : now_ms;
     lock_take(&pages->lock);
     while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
-           in_vain < IN_VAIN_MAX && bytes < most) {
+           in_vain < IN_VAIN_MAX && bytes < max) {
         bytes += return_one(pages, span_at(pages->oldest), now_ms, &refused);
         in_vain += refused;
     }

@@ -27,10 +27,10 @@ static size_t size_of_class(unsigned class);
 
 unsigned sizes_blocks(const struct size_class *c, size_t units)
 {
-    size_t bytes = units * UNIT, most = bytes / c->size;
-    size_t begin = c->step == 1 ? most : (bytes - TAIL_BYTES - 1) / c->size + 1;
-    most = begin < most ? begin : most;
-    return (unsigned)(most < c->blocks_max ? most : c->blocks_max);
+    size_t bytes = units * UNIT, max = bytes / c->size;
+    size_t begin = c->step == 1 ? max : (bytes - TAIL_BYTES - 1) / c->size + 1;
+    max = begin < max ? begin : max;
+    return (unsigned)(max < c->blocks_max ? max : c->blocks_max);
 }
 
 /* The length that wastes least at its end; of equals the longest. */
@@ -69,9 +69,9 @@ static void bounds_fill(void)
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         bool classless = mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED;
         unsigned class = classless ? 0 : mark_class(mark);
-        size_t least = sizes_least(class);
-        size_bounds[mark].least = least;
-        size_bounds[mark].more = classless ? SIZE_MAX : class_size(class) - least;
+        size_t min = sizes_min(class);
+        size_bounds[mark].min = min;
+        size_bounds[mark].more = classless ? SIZE_MAX : class_size(class) - min;
         size_usable[mark] = (uint16_t)(classless ? 0 : class_size(class));
     }
 }
@@ -82,7 +82,7 @@ void sizes_close_bounds(void)
         size_bounds[mark] = (struct size_bounds){SIZE_MAX, 0};
 }
 
-size_t sizes_least(unsigned class)
+size_t sizes_min(unsigned class)
 {
     return class <= 1 ? 0 : class_size(class - 1) + 1;
 }
@@ -91,8 +91,8 @@ size_t sizes_least(unsigned class)
  * must be a multiple of something, what is too much is never touched. */
 static void span_as_asked(struct size_class *c, size_t units)
 {
-    size_t most = (size_t)SPAN_BLOCKS_MAX * c->size / UNIT, least = units_of(c->size);
-    units = units > most && most >= least ? most : units < least ? least : units;
+    size_t max = (size_t)SPAN_BLOCKS_MAX * c->size / UNIT, min = units_of(c->size);
+    units = units > max && max >= min ? max : units < min ? min : units;
     c->units_min = c->units_max = (uint16_t)((units + c->step - 1) / c->step * c->step);
     c->blocks_max = (uint16_t)(units * UNIT / c->size);
 }

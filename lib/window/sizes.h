@@ -75,13 +75,13 @@ extern HIDDEN uint8_t size_coarse_class[COARSE_COUNT];      /* for sizes above S
 /* By mark: the sizes that are given such blocks, as the least and how many more. All sizes for a
  * mark without a class. */
 struct size_bounds {
-    size_t least, more;
+    size_t min, more;
 };
 extern HIDDEN struct size_bounds size_bounds[MARK_COUNT];
 /* From now on no size fits: frees that tell one take the cold path. */
 void sizes_close_bounds(void);
 /* The least size that is given blocks of the class. */
-size_t sizes_least(unsigned class);
+size_t sizes_min(unsigned class);
 /* By mark: the size of its blocks; 0 for a mark without a class. */
 extern HIDDEN uint16_t size_usable[MARK_COUNT];
 

@@ -231,8 +231,8 @@ uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint3
 static bool stack_pack(struct profile_index *index, const uint32_t *locations, uint32_t count,
                        size_t *size)
 {
-    enum { MOST = 5 };
-    if (!list_reserve(&index->packed, &index->packed_room, (size_t)count * MOST, 1))
+    enum { PACKED_MAX = 5 };
+    if (!list_reserve(&index->packed, &index->packed_room, (size_t)count * PACKED_MAX, 1))
         return false;
     uint8_t *at = index->packed;
     for (uint32_t i = 0; i < count; i++) {

@@ -115,9 +115,9 @@ const char *question_count(char text[32], uint64_t count)
 void question_site(const struct view *view, const struct style *style, uint32_t frame,
                    unsigned left)
 {
-    enum { NAME = 22, LEAST = 26, BELOW = 6 };
-    unsigned width = style->width > left + LEAST ? style->width - left : LEAST;
-    if (style->fits && style->width < left + LEAST && left > BELOW) { /* a line of its own */
+    enum { NAME = 22, WIDTH_MIN = 26, BELOW = 6 };
+    unsigned width = style->width > left + WIDTH_MIN ? style->width - left : WIDTH_MIN;
+    if (style->fits && style->width < left + WIDTH_MIN && left > BELOW) { /* a line of its own */
         fprintf(style->out, "\n%*s", BELOW, "");
         width = style->width > BELOW + NAME ? style->width - BELOW : NAME;
     }

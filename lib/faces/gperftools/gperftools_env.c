@@ -52,8 +52,8 @@ void gperftools_settings_read(void)
 
 uint64_t gperftools_cache_bytes(uint64_t wanted)
 {
-    enum { LEAST = 512 << 10, MOST = 1 << 30 }; /* the limits of gperftools */
-    return wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
+    enum { LIMIT_MIN = 512 << 10, LIMIT_MAX = 1 << 30 }; /* the limits of gperftools */
+    return wanted < LIMIT_MIN ? LIMIT_MIN : wanted > LIMIT_MAX ? LIMIT_MAX : wanted;
 }
 
 /* Set to an empty value counts as yes. */

@@ -66,8 +66,8 @@ void heap_checker_init(void)
     settings->offset_max = gperftools_number("HEAP_CHECK_MAX_POINTER_OFFSET", OFFSET_MAX);
     int64_t step = gperftools_number("HEAP_CHECK_POINTER_SOURCE_ALIGNMENT", sizeof(void *));
     settings->step = step > 0 && step < (int64_t)sizeof(void *) ? (unsigned)step : 0;
-    int64_t most = gperftools_number("HEAP_CHECK_MAX_LEAKS", LEAKS_MAX);
-    settings->leaks_max = most <= 0 || most > SCAN_ROWS ? SCAN_ROWS : (unsigned)most;
+    int64_t max = gperftools_number("HEAP_CHECK_MAX_LEAKS", LEAKS_MAX);
+    settings->leaks_max = max <= 0 || max > SCAN_ROWS ? SCAN_ROWS : (unsigned)max;
     int64_t delay = gperftools_number("HEAP_CHECK_DELAY_SECONDS", 0);
     settings->delay_s = delay < 0 ? 0 : delay > 3600 ? 3600 : (unsigned)delay;
     settings->folder = environment_get("HEAP_CHECK_DUMP_DIRECTORY");

@@ -70,9 +70,9 @@ static unsigned leaks_gather(struct leaks_stack *leaks, const struct scan_result
 
 static void leaks_print(const struct leaks_stack *leaks, unsigned count)
 {
-    unsigned most = heap_checker_settings.leaks_max;
-    heap_checker_say(false, "The %u largest leaks:\n", count < most ? count : most);
-    for (unsigned i = 0; i < count && i < most; i++) {
+    unsigned max = heap_checker_settings.leaks_max;
+    heap_checker_say(false, "The %u largest leaks:\n", count < max ? count : max);
+    for (unsigned i = 0; i < count && i < max; i++) {
         heap_checker_say(false, "Leak of %lu bytes in %lu objects allocated from:\n",
                          (unsigned long)leaks[i].bytes, (unsigned long)leaks[i].objects);
         for (uint32_t node = leaks[i].stack; node > STACK_OTHER;) {
@@ -83,8 +83,8 @@ static void leaks_print(const struct leaks_stack *leaks, unsigned count)
             heap_checker_say(false, "\t@ %lx %s\n", (unsigned long)pc, name.function);
         }
     }
-    if (count > most)
-        heap_checker_say(false, "Skipping leaks numbered %u..%u\n", most, count - 1);
+    if (count > max)
+        heap_checker_say(false, "Skipping leaks numbered %u..%u\n", max, count - 1);
 }
 
 static void file_name(const char *name, char *path, size_t size)

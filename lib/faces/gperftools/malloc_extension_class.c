@@ -318,11 +318,11 @@ static void free_lists(struct free_lists *out)
     struct account account;
     account_take(&account);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        size_t least = class == 1 ? 1 : class_size(class - 1) + 1, most = class_size(class);
-        lists_add(out, (struct free_list){least, most, account.free[class].here * most,
-                                          "tcmalloc.central"});
-        lists_add(out, (struct free_list){least, most, account.free[class].cached * most,
-                                          "tcmalloc.thread"});
+        size_t min = class == 1 ? 1 : class_size(class - 1) + 1, max = class_size(class);
+        lists_add(out,
+                  (struct free_list){min, max, account.free[class].here * max, "tcmalloc.central"});
+        lists_add(
+            out, (struct free_list){min, max, account.free[class].cached * max, "tcmalloc.thread"});
     }
     lists_add(out, (struct free_list){UNIT, SIZE_MAX, account.dirty_bytes, "tcmalloc.large"});
     lists_add(out,
@@ -361,7 +361,7 @@ static void **stack_traces(enum dump_source source, int *period)
     char *text = gperftools_profile_text(source);
     if (text == NULL || *text == '\0')
         return NULL;
-    size_t words = 1, most = 0;
+    size_t words = 1, max = 0;
     for (const char *at = text; *at != '\0'; at++)
         words += *at == '\n' ? 3 : *at == 'x';
     uintptr_t *out = _ZnamRKSt9nothrow_t(words * sizeof *out, NULL);
@@ -370,18 +370,18 @@ static void **stack_traces(enum dump_source source, int *period)
     const char *line = strchr(text, '\n');
     while (out != NULL && line != NULL && line[1] != '\n' && line[1] != '\0') {
         const char *at = line;
-        uintptr_t *entry = out + most;
+        uintptr_t *entry = out + max;
         entry[0] = number_behind(&at, '\n', 10);
         entry[1] = number_behind(&at, ':', 10);
         entry[2] = 0;
         at = strchr(at, '@');
         for (uintptr_t frame; at != NULL && (frame = number_behind(&at, ' ', 16)) != 0;)
             entry[3 + entry[2]++] = frame;
-        most += 3 + entry[2];
+        max += 3 + entry[2];
         line = at == NULL ? NULL : strchr(at, '\n');
     }
     if (out != NULL)
-        out[most] = 0;
+        out[max] = 0;
     free(text);
     return (void **)out;
 }

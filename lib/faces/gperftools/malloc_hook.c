@@ -24,7 +24,7 @@ typedef hook *set_call(hook *);
 
 enum { ADDED_MAX = HOOKS_SET_AT, SET_AT = HOOKS_SET_AT };
 
-static int add(hook **places, unsigned most, hook *added);
+static int add(hook **places, unsigned max, hook *added);
 static int take_out(hook **places, hook *removed, const char *name);
 static hook *set(hook **places, hook *now);
 static int watched(int added);
@@ -116,12 +116,12 @@ static void look_for_minimal(void)
     has_minimal = theirs("tc_version") != NULL && theirs("IsHeapProfilerRunning") == NULL;
 }
 
-/* Puts a hook into a free place of the first `most`. Like gperftools: 1, or 0 if there is none. */
-static int add(hook **places, unsigned most, hook *added)
+/* Puts a hook into a free place of the first `max`. Like gperftools: 1, or 0 if there is none. */
+static int add(hook **places, unsigned max, hook *added)
 {
     bool done = false;
     look_for_minimal();
-    for (unsigned i = 0; added != NULL && i < most && !done; i++) {
+    for (unsigned i = 0; added != NULL && i < max && !done; i++) {
         hook *free_place = NULL;
         done = __atomic_compare_exchange_n(&places[i], &free_place, added, false, __ATOMIC_ACQ_REL,
                                            __ATOMIC_RELAXED);
@@ -171,8 +171,8 @@ static uint32_t frames_of_ours(const struct walk *walk)
 {
     /* Hook and allocator together are a few frames; others are the program's. */
     enum { DEEPEST = 16 };
-    uint32_t ours = 0, most = walk->count < DEEPEST ? walk->count : DEEPEST;
-    for (uint32_t i = 0; i < most; i++) {
+    uint32_t ours = 0, max = walk->count < DEEPEST ? walk->count : DEEPEST;
+    for (uint32_t i = 0; i < max; i++) {
         uintptr_t pc = walk->pcs[walk->count - 1 - i];
         if (pc >= (uintptr_t)__ehdr_start && pc < (uintptr_t)_end)
             ours = i + 1;

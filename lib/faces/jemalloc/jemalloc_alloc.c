@@ -186,13 +186,13 @@ EXPORT size_t xallocx(void *p, size_t size, size_t extra, int flags)
         return xallocx_called(p, size, extra, flags);
     if (size > LARGE_MAX || (uintptr_t)p % align_of(flags) != 0)
         return usable;
-    size_t most = extra > LARGE_MAX - size ? LARGE_MAX : size + extra;
-    if (usable == nallocx(most, flags))
+    size_t max = extra > LARGE_MAX - size ? LARGE_MAX : size + extra;
+    if (usable == nallocx(max, flags))
         return usable;
     if (unlikely(lent_size(p) != 0)) {
-        now = usable <= BLOCK_MAX ? 0 : extents_resize(p, size, most);
+        now = usable <= BLOCK_MAX ? 0 : extents_resize(p, size, max);
     } else {
-        now = cold_resize(p, most, &caller);
+        now = cold_resize(p, max, &caller);
         if (now == 0 && usable < size)
             now = cold_resize(p, size, &caller);
     }

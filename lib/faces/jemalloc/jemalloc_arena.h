@@ -111,8 +111,8 @@ bool extents_keep_books(struct arena *arena);
 /* An extent of the arena became free. A very large one goes back at once, unless idle memory is to
  * stay for ever. */
 void extents_freed(struct lender *lender);
-/* A large block of such memory for another size, where it is: at most `most` bytes, at least
- * `least`. Its size then. */
-size_t extents_resize(void *p, size_t least, size_t most);
+/* A large block of such memory for another size, where it is: at most `max` bytes, at least
+ * `min`. Its size then. */
+size_t extents_resize(void *p, size_t min, size_t max);
 
 #endif

@@ -41,7 +41,7 @@ struct extent_hooks extents_default = {
 
 static size_t whole_pages(size_t bytes);
 static struct extent *obtain(struct arena *arena, size_t bytes, size_t align);
-static void purge(struct arena *arena, uint64_t idle_ms, size_t least);
+static void purge(struct arena *arena, uint64_t idle_ms, size_t min);
 static size_t shrink(struct extent *extent, size_t bytes);
 static size_t grow(struct extent *extent, size_t bytes);
 
@@ -220,13 +220,13 @@ static bool give_back(struct arena *arena, struct extent *extent)
     return true;
 }
 
-/* Of at least `least` bytes. */
-static void purge(struct arena *arena, uint64_t idle_ms, size_t least)
+/* Of at least `min` bytes. */
+static void purge(struct arena *arena, uint64_t idle_ms, size_t min)
 {
     uint64_t now = os_now_ms(), before = now > idle_ms ? now - idle_ms : 0;
     struct extent *extent;
     /* Ends: none of these is dirty then. */
-    while ((extent = extent_next(&arena->lender, before, least, false)) != NULL) {
+    while ((extent = extent_next(&arena->lender, before, min, false)) != NULL) {
         __atomic_fetch_add(&arena->purges, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&arena->purged_pages, extent->bytes / os_page_size(), __ATOMIC_RELAXED);
         if (!give_back(arena, extent))
@@ -289,7 +289,7 @@ void extents_freed(struct lender *lender)
     }
 }
 
-size_t extents_resize(void *p, size_t least, size_t most)
+size_t extents_resize(void *p, size_t min, size_t max)
 {
     struct extent *extent = extent_of_large(p);
     if (extent == NULL)
@@ -297,14 +297,14 @@ size_t extents_resize(void *p, size_t least, size_t most)
     size_t before = extent->bytes, now = before, page = os_page_size();
     bool lending = young.lending;
     young.lending = true;
-    least = whole_pages(least > BLOCK_MAX ? least : BLOCK_MAX + 1);
-    most = most > PTRDIFF_MAX - page ? PTRDIFF_MAX & ~(page - 1) : whole_pages(most);
-    if (most < before && most >= least)
-        now = shrink(extent, most);
-    else if (most > before)
-        now = grow(extent, most);
-    if (now == before && least > before && least < most)
-        now = grow(extent, least);
+    min = whole_pages(min > BLOCK_MAX ? min : BLOCK_MAX + 1);
+    max = max > PTRDIFF_MAX - page ? PTRDIFF_MAX & ~(page - 1) : whole_pages(max);
+    if (max < before && max >= min)
+        now = shrink(extent, max);
+    else if (max > before)
+        now = grow(extent, max);
+    if (now == before && min > before && min < max)
+        now = grow(extent, min);
     young.lending = lending;
     extent_resume_large(extent);
     elsewhere_resized(before, now);

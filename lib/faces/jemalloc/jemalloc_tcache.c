@@ -33,13 +33,13 @@ void tcache_bound(struct heap_cache *cache, const char *at)
 {
     tcache_counts(cache);
     while (at != NULL && *at >= '0' && *at <= '9') {
-        size_t from = ranges_number(&at), to = ranges_number(&at), most = ranges_number(&at);
+        size_t from = ranges_number(&at), to = ranges_number(&at), max = ranges_number(&at);
         size_t last = to < BLOCK_MAX ? to : BLOCK_MAX;
         if (from > to || from > BLOCK_MAX)
             continue;
         for (unsigned class = class_of(from == 0 ? 1 : from);
              class <= class_of(last == 0 ? 1 : last); class ++)
-            cache->bounds[class] = (uint16_t)(most < TCACHE_BLOCKS_MAX ? most : TCACHE_BLOCKS_MAX);
+            cache->bounds[class] = (uint16_t)(max < TCACHE_BLOCKS_MAX ? max : TCACHE_BLOCKS_MAX);
     }
 }
 

@@ -132,14 +132,14 @@ int serve_sample_free_hook(const struct request *request, const struct node *nod
 }
 
 /* Inside of the allocator: what the program's function allocates comes from emergency memory. */
-static void walk_by_program(struct walk *walk, unsigned most)
+static void walk_by_program(struct walk *walk, unsigned max)
 {
     void *frames[WALK_MAX];
     unsigned count = 0;
     lock_calls_begin();
-    load_acquire (&on_backtrace)(frames, &count, most);
+    load_acquire (&on_backtrace)(frames, &count, max);
     lock_calls_end();
-    count = count < most ? count : most;
+    count = count < max ? count : max;
     walk_forget(walk);
     walk->cut = false;
     for (unsigned i = 0; i < count; i++) {
@@ -150,9 +150,9 @@ static void walk_by_program(struct walk *walk, unsigned most)
 }
 
 /* From the program's function, or from anywhere in the program. */
-void backtrace_default(void **frames, unsigned *count, unsigned most)
+void backtrace_default(void **frames, unsigned *count, unsigned max)
 {
-    *count = (unsigned)MallocHook_GetCallerStackTrace(frames, (int)most, 0);
+    *count = (unsigned)MallocHook_GetCallerStackTrace(frames, (int)max, 0);
 }
 
 /* NULL is refused, and what is there at first is a function that programs may call, too. */

@@ -15,8 +15,8 @@ typedef void sample_hook(const void *block, size_t size, void **frames, unsigned
                          size_t usable);
 typedef void sample_free_hook(const void *block, size_t usable);
 /* Writes the stack of the caller of malloc, leaf first, and how many frames it has. */
-typedef void backtrace_hook(void **frames, unsigned *count, unsigned most);
-void backtrace_default(void **frames, unsigned *count, unsigned most);
+typedef void backtrace_hook(void **frames, unsigned *count, unsigned max);
+void backtrace_default(void **frames, unsigned *count, unsigned max);
 
 /* Each time that a thread has allocated, or freed, `interval` bytes more. */
 typedef void thread_event_hook(bool allocated, uint64_t allocated_bytes, uint64_t freed_bytes);

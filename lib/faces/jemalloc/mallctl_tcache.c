@@ -120,15 +120,15 @@ int serve_thread_bound(const struct request *request, const struct node *node)
 {
     (void)node;
     struct heap_cache cache = cache_now();
-    size_t size, most = 0;
+    size_t size, max = 0;
     bool came;
     int wrong = request_take(request, &size, sizeof size, &came);
     if (wrong || !came || size > TCACHE_MAX)
         return wrong ? wrong : EINVAL;
     tcache_counts(&cache);
     if (size <= BLOCK_MAX && !cache.off && tcache_round(size) <= cache.max)
-        most = cache.bounds[class_of(size == 0 ? 1 : size)];
-    return request_give(request, &most, sizeof most);
+        max = cache.bounds[class_of(size == 0 ? 1 : size)];
+    return request_give(request, &max, sizeof max);
 }
 
 int serve_thread_bounds(const struct request *request, const struct node *node)

@@ -284,7 +284,7 @@ FUNCTION(void, mi_subproc_heap_stats_print_out,
     {                          \
     }
 ACCEPTED(mi_heap_guarded_set_sample_rate, (struct owner * heap, size_t rate, size_t seed))
-ACCEPTED(mi_heap_guarded_set_size_bound, (struct owner * heap, size_t least, size_t most))
+ACCEPTED(mi_heap_guarded_set_size_bound, (struct owner * heap, size_t min, size_t max))
 ACCEPTED(mi_theap_guarded_set_sample_rate, (struct owner * heap, size_t rate, size_t seed))
-ACCEPTED(mi_theap_guarded_set_size_bound, (struct owner * heap, size_t least, size_t most))
+ACCEPTED(mi_theap_guarded_set_size_bound, (struct owner * heap, size_t min, size_t max))
 ACCEPTED(mi_heap_stats_merge_to_subproc, (struct owner * heap))

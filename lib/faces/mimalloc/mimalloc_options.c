@@ -294,12 +294,11 @@ void mimalloc_init(void)
 static void guard(void)
 {
     long rate = mimalloc_option(MIMALLOC_guarded_sample_rate);
-    long least = mimalloc_option(MIMALLOC_guarded_min),
-         most = mimalloc_option(MIMALLOC_guarded_max);
+    long min = mimalloc_option(MIMALLOC_guarded_min), max = mimalloc_option(MIMALLOC_guarded_max);
     if (rate <= 0)
         return;
     config.guard_tight |= mimalloc_option(MIMALLOC_guarded_precise) != 0;
-    guarding_ask_counted((uint64_t)rate, least < 0 ? 0 : (size_t)least, most < 0 ? 0 : (size_t)most,
+    guarding_ask_counted((uint64_t)rate, min < 0 ? 0 : (size_t)min, max < 0 ? 0 : (size_t)max,
                          (uint64_t)mimalloc_option(MIMALLOC_guarded_sample_seed));
 }
 
@@ -356,10 +355,10 @@ void mimalloc_before_main(void)
     mimalloc_verbose("process init: %p", (void *)&heap_now);
 }
 
-FUNCTION(long, mi_option_get_clamp, (int option, long least, long most))
+FUNCTION(long, mi_option_get_clamp, (int option, long min, long max))
 {
     long value = value_for(option, CALLER);
-    return value < least ? least : value > most ? most : value;
+    return value < min ? min : value > max ? max : value;
 }
 
 FUNCTION(size_t, mi_option_get_size, (int option))

@@ -85,13 +85,13 @@ static void tell(const char *kind, const char *format, va_list list)
     mimalloc_print(&line, NULL, NULL);
 }
 
-/* Whether another message of a kind may be printed: `most` is its option. */
-static bool may_tell(uint32_t *count, enum mimalloc_option most, bool always)
+/* Whether another message of a kind may be printed: `max` is its option. */
+static bool may_tell(uint32_t *count, enum mimalloc_option max, bool always)
 {
     if (!always && mimalloc_option(MIMALLOC_show_errors) == 0 &&
         mimalloc_option(MIMALLOC_verbose) == 0)
         return false;
-    long limit = mimalloc_option(most);
+    long limit = mimalloc_option(max);
     return limit < 0 || __atomic_fetch_add(count, 1, __ATOMIC_RELAXED) < (unsigned long)limit;
 }
 

@@ -128,8 +128,8 @@ static unsigned at_most(size_t size)
 static unsigned at_once(size_t room)
 {
     /* Far less than progress takes to move by a step. */
-    enum { MOST = 1 << 22 };
-    return room < MOST ? (unsigned)room : MOST;
+    enum { STEP_MAX = 1 << 22 };
+    return room < STEP_MAX ? (unsigned)room : STEP_MAX;
 }
 
 static enum unpack_result unpack_zstd(struct unpacking *it)

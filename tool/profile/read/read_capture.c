@@ -36,11 +36,11 @@ const struct reader reader_capture = {
 
 uint64_t capture_next(struct capture_part *part)
 {
-    const uint64_t most = UINT64_C(1) << 55;
+    const uint64_t max = UINT64_C(1) << 55;
     uint64_t value = 0;
     unsigned length = varint_read(part->at, (size_t)(part->end - part->at), &value);
     part->at = length > 0 ? part->at + length : part->end;
-    return length > 0 && value <= most ? value : 0;
+    return length > 0 && value <= max ? value : 0;
 }
 
 int64_t capture_value(uint64_t number)

@@ -14,7 +14,7 @@
 #include "tool/terminal/terminal.h"
 
 /* Stacks of a short run are drawn as if it took 0.1 s: times are whole us, and slices need some. */
-enum { THREAD_MOMENTS = 1, THREAD_STACKS = 2, NS_PER_US = 1000, WIDTH_LEAST_US = 100000 };
+enum { THREAD_MOMENTS = 1, THREAD_STACKS = 2, NS_PER_US = 1000, WIDTH_MIN_US = 100000 };
 
 struct trace {
     const struct profile *profile;
@@ -111,8 +111,8 @@ static bool flame_put(struct trace *trace, const struct flat *flat, unsigned typ
         before[i + 1] = before[i] + (value > 0 ? value : 0);
         common[i] = i + 1 < count ? flat_common(flat, i, i + 1) : 0;
     }
-    if (width_us < WIDTH_LEAST_US)
-        width_us = WIDTH_LEAST_US;
+    if (width_us < WIDTH_MIN_US)
+        width_us = WIDTH_MIN_US;
     double scale = done && before[count] > 0 ? (double)width_us / (double)before[count] : 1;
     for (size_t i = 0; i < count && done; i++) {
         struct flat_stack stack = flat_stack(flat, i);

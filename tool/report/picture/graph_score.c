@@ -54,8 +54,8 @@ bool graph_score(struct graph *graph)
     uint32_t *node_of = malloc((view->frames_count + 1) * sizeof *node_of);
     /* Flows in memory at a time; after 8 walks over all stacks twice as many, as time counts,
      * too. */
-    enum { MOST = 1 << 18, WALKS = 8 };
-    struct flows flows = {.graph = graph, .node_of = node_of, .max = MOST};
+    enum { FLOWS_MAX = 1 << 18, WALKS = 8 };
+    struct flows flows = {.graph = graph, .node_of = node_of, .max = FLOWS_MAX};
     bool ok = node_of != NULL;
     if (ok)
         memset(node_of, 0xff, (view->frames_count + 1) * sizeof *node_of);
