@@ -28,8 +28,8 @@ int os_thread_start(void (*run)(void), size_t stack_size);
 /* The memory that such a thread, or the copy below, runs on, for itself: its stack and data. False:
  * the calling thread is none. */
 bool os_thread_room(uintptr_t *start, uintptr_t *end);
-/* The memory of all such threads; returns how many there are. Waits for those that are about to end: they
- * have given theirs back, and it may be the program's. */
+/* The memory of all such threads; returns how many there are. Waits for those that are about to
+ * end: they have given theirs back, and it may be the program's. */
 enum { OS_THREADS_MAX = 16 };
 unsigned os_thread_rooms(uintptr_t starts[OS_THREADS_MAX], uintptr_t ends[OS_THREADS_MAX]);
 /* Whether this is the id of such a thread. */

@@ -33,7 +33,8 @@
 
 /* Once, by one thread, after the options are read. False if there is no memory at all. */
 bool alloc_init(void);
-/* Gives idle memory to the kernel now, all or until it is at least `max` bytes; returns how many. */
+/* Gives idle memory to the kernel now, all or until it is at least `max` bytes; returns how
+ * many. */
 size_t alloc_purge(size_t max);
 
 /* After fork: recover.c. `alloc_fork_watch` is true where the kernel tells children by itself;

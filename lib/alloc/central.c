@@ -382,9 +382,9 @@ static unsigned run_length(void *const *slots, unsigned max, size_t size)
     return run;
 }
 
-/* Blocks back into their spans, as long as they are of this list; returns how many. Neighbours tend to be
- * freed together, so the span is looked up only when it is another one, and rows of blocks in the
- * order of memory are one step. */
+/* Blocks back into their spans, as long as they are of this list; returns how many. Neighbours tend
+ * to be freed together, so the span is looked up only when it is another one, and rows of blocks in
+ * the order of memory are one step. */
 static unsigned give_locked(struct central *central, uint16_t home, unsigned class,
                             void *const *slots, unsigned count)
 {

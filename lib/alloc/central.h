@@ -40,16 +40,16 @@ bool central_busy(unsigned pool, unsigned list);
 const struct central *central_peek(unsigned pool, unsigned list);
 /* From now on there are several threads, which had better not take blocks of one span. */
 void central_keep_apart(void);
-/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; returns how many. 0
- * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a
- * table of records. */
+/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; returns how
+ * many. 0 when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span
+ * has a table of records. */
 unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wanted);
 /* Blocks of any marks and pools come home. Aborts on one that is home already. */
 void central_give(void *const *slots, unsigned count);
 /* One block for the program, past all bins. NULL when memory is out. */
 void *central_take_one(unsigned pool, unsigned list);
-/* A free block of the class, whichever list has one; NULL: all are empty. For when memory is out: the
- * block may be of another colour, or of a span with records. */
+/* A free block of the class, whichever list has one; NULL: all are empty. For when memory is out:
+ * the block may be of another colour, or of a span with records. */
 void *central_take_left(unsigned class);
 /* While a span of blocks is held, no thread ends it. False: it is not a span of this file, or
  * a thread changes its list at the moment. */

@@ -19,7 +19,8 @@ struct parcel {
     void *blocks[];
 };
 
-/* Adds `count` blocks of one centre to its parcels; returns how many: there may be no memory for all. */
+/* Adds `count` blocks of one centre to its parcels; returns how many: there may be no memory for
+ * all. */
 unsigned parcels_add(uint32_t *parcels, void *const *blocks, unsigned count);
 /* The newest one, or NULL; it is given back with `parcel_end`. */
 struct parcel *parcels_take(uint32_t *parcels);
