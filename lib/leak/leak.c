@@ -119,7 +119,8 @@ static void scan_make_now(struct shared *shared)
     if (scan->in_place)
         shared->good = scan_opened(true);
     bool held = stop_holds(); /* else they have gone on, and what was noted of them is old */
-    scan->stood_us = (os_now_ns() - before_ns) / 1000; /* they may run before this thread does */
+    /* Noted before they go on: they may run before this thread does. */
+    scan->stood_us = (os_now_ns() - stop_now.since_ns) / 1000;
     stop_release();
     os_thread_relax(priority);
     touched_close(&touched_before);

@@ -36,7 +36,7 @@ enum {
                           all processors signal and wake */
     KEEP = 64,         /* threads that ours signals between two calls of keep_standing */
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
-    LOOKS_MAX = 256,   /* threads that are looked at each millisecond: will they answer? */
+    LOOKS_MAX = 4096,  /* silent threads that are looked at before answers are: some 100 ms */
 };
 
 /* Why a thread does not answer. */
@@ -47,6 +47,7 @@ struct place {
     pid_t listed; /* its name in /proc, which may count otherwise */
     uint32_t sent, answered;
     enum silence silence; /* if no answer is expected, why; SILENCE_RUNS: it is */
+    bool insisted;        /* it was sent libc's signal, too */
     struct roots_thread thread;
 };
 
@@ -62,6 +63,9 @@ static pid_t *tids;           /* of them, by hash; while threads are interrupted
 static unsigned places_count; /* threads to be signalled */
 static unsigned signalled;    /* those of them that a thread has signalled, or is about to */
 static int signal_now;
+static bool insists;              /* and the one that libc keeps for itself, if that is not heard */
+static pid_t own[OS_THREADS_MAX]; /* our other threads, as listed */
+static unsigned own_count;
 static uint32_t scans;     /* a late answer is one to an earlier scan */
 static uint32_t answering; /* threads in the part of the handler that uses the places, */
 static uint32_t inside;    /* and in all of it: those that stand still, and late ones */
@@ -74,7 +78,9 @@ static uint64_t stopping_until_ms; /* how long they wait at most */
 static bool late_ones_leave(void);
 static int signal_choose(void);
 static bool keep_standing(const struct stop *stop);
-static bool round_signal(const struct stop *stop, int folder);
+static bool round_list(const struct stop *stop, int folder);
+static void round_signal(const struct stop *stop);
+static bool all_are_known(void);
 static bool wait_for_answers(const struct stop *stop);
 static void threads_list(struct stop *stop);
 static enum silence silence_of(pid_t tid);
@@ -92,23 +98,27 @@ enum stop_outcome stop_threads(struct stop *stop)
     stop->threads = os_map(stop->room);
     stop->places = places;
     stop->places_room = PLACES_MAX * sizeof *places;
-    stop->since_ms = os_now_ms();
+    stop->since_ns = os_now_ns();
     bool stands = late_ones_leave();
     store_relaxed(&answers_wanted, UINT32_MAX);
     store_relaxed(&places_count, 0);
+    own_count = 0;
     store_relaxed(&signalled, 0);
     store_relaxed(&answers, 0);
     scans += scans + 1 == 0 ? 2 : 1; /* 0 is none */
     signal_now = signal_choose();
+    insists = interrupt_open_libcs();
     bool good = folder >= 0 && places != NULL && stop->threads != NULL && tids != NULL;
     if (good && stands) {
         interrupt_hear(INTERRUPT_STOP, on_stop);
         stop_extend(STOP_MAX_MS);
+        bool any = round_list(stop, folder); /* most of them, before the first one stands still */
+        stop->since_ns = os_now_ns();
         store_release(&stopping, scans);
-        for (unsigned round = 0; stands && round < ROUNDS_MAX; round++) {
-            if (!round_signal(stop, folder))
-                break;
+        for (unsigned round = 0; any && stands && round < ROUNDS_MAX; round++) {
+            round_signal(stop);
             stands = wait_for_answers(stop);
+            any = stands && !all_are_known() && round_list(stop, folder);
         }
         stands = keep_standing(stop);
     }
@@ -186,7 +196,7 @@ static bool tid_add(pid_t tid)
  * on, or all of this takes too long. */
 static bool keep_standing(const struct stop *stop)
 {
-    if (!stop_holds() || os_now_ms() - stop->since_ms > STOP_ALL_MS)
+    if (!stop_holds() || (os_now_ns() - stop->since_ns) / 1000000 > STOP_ALL_MS)
         return false;
     stop_extend(STOP_MAX_MS);
     return true;
@@ -208,11 +218,33 @@ static bool signal_next(void)
     return true;
 }
 
-/* Signals the threads that were not there before; false if there are none. */
-static bool round_signal(const struct stop *stop, int folder)
+static void place_add(pid_t tid, pid_t listed)
+{
+    struct place *place = &places[places_count];
+    place->tid = tid;
+    place->listed = listed;
+    store_relaxed(&place->answered, 0);
+    store_relaxed(&place->sent, 0);
+    place->silence = SILENCE_RUNS;
+    place->insisted = false;
+    store_release(&places_count, places_count + 1);
+}
+
+static void thread_add(pid_t tid, pid_t listed)
+{
+    if (places_count == PLACES_MAX || !tid_add(tid))
+        return;
+    if (!os_thread_is_ours(tid))
+        place_add(tid, listed);
+    else if (own_count < OS_THREADS_MAX)
+        own[own_count++] = tid;
+}
+
+/* Adds the threads that were not there before; false if there are none. */
+static bool round_list(const struct stop *stop, int folder)
 {
     _Alignas(uint64_t) char names[4096];
-    unsigned before = places_count, count = before;
+    unsigned before = places_count;
     bool apart = tasks_listed_apart();
     pid_t self = os_tid_asked();
     os_folder_rewind(folder);
@@ -223,22 +255,30 @@ static bool round_signal(const struct stop *stop, int folder)
             pid_t listed = (pid_t)text_number(entry->name, 10);
             pid_t tid = apart && listed != 0 ? tasks_listed(listed) : listed;
             at += entry->length;
-            if (tid == 0 || tid == self || os_thread_is_ours(tid) || count == PLACES_MAX ||
-                !tid_add(tid))
-                continue;
-            places[count].tid = tid;
-            places[count].listed = listed;
-            store_relaxed(&places[count].answered, 0);
-            store_relaxed(&places[count].sent, 0);
-            places[count].silence = SILENCE_RUNS;
-            store_release(&places_count, ++count);
+            if (tid != 0 && tid != self)
+                thread_add(tid, listed);
         }
-        signal_next(); /* which goes on to signal those that it finds here */
     }
-    store_relaxed(&answers_wanted, count);
+    return places_count > before;
+}
+
+static void round_signal(const struct stop *stop)
+{
+    store_relaxed(&answers_wanted, places_count);
     for (unsigned i = 1; signal_next() && (i % KEEP != 0 || keep_standing(stop)); i++)
         ;
-    return count > before;
+}
+
+/* Whether the process has as many threads as are listed, so that none has begun since: to read a
+ * list of thousands again takes milliseconds, in which they all stand still. */
+static bool all_are_known(void)
+{
+    uint32_t there = os_thread_count(), known = 1; /* ours */
+    for (unsigned i = 0; i < own_count; i++)
+        known += os_thread_alive(own[i]);
+    for (unsigned i = 0; i < places_count; i++)
+        known += places[i].silence != SILENCE_ENDS;
+    return there == known;
 }
 
 _Static_assert(ATTACH_SIGNAL < 32 && SIGWINCH < 32, "the sets in that file have no others");
@@ -315,21 +355,45 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
     return true;
 }
 
+/* A thread that sleeps although it was signalled blocks the signal. Programs can't block the one
+ * that libc keeps for itself, except by a system call of their own. But it ends a process without a
+ * handler for it, as one is after exec. So it is sent only to a thread that waits in a
+ * call which goes on after it. False: it was not sent now. */
+static bool insist(struct place *place)
+{
+    char text[256];
+    if (!insists || place->insisted)
+        return false;
+    tasks_tell(place->listed, "syscall", text, sizeof text);
+    if (text[0] < '0' || text[0] > '9')
+        return false; /* it runs, or is gone */
+    place->insisted = true;
+    uint32_t number = (uint32_t)(place - places);
+    return interrupt_spares((long)text_number(text, 10)) &&
+           os_signal_queue(place->tid, INTERRUPT_LIBCS,
+                           interrupt_value(scans << PLACES_SHIFT | number));
+}
+
 /* Whether no more answers are expected. A thread may be about to signal another one, or still in
  * the handler of the last scan, where it blocks all signals. */
 static bool all_silent_are_deaf(uint64_t waited_ms)
 {
     unsigned looks = 0;
+    bool all = true;
     if (load_acquire(&inside) > load_acquire(&answers))
         return false;
     for (unsigned i = 0; i < places_count; i++) {
         struct place *place = &places[i];
         if (load_acquire(&place->answered) != 0 || place->silence != SILENCE_RUNS)
             continue;
-        if (++looks > LOOKS_MAX || load_acquire(&place->sent) == 0 || !is_deaf(place, waited_ms))
+        if (++looks > LOOKS_MAX || load_acquire(&place->sent) == 0)
+            return false;
+        if (insist(place))
+            all = false;
+        else if (!is_deaf(place, waited_ms))
             return false;
     }
-    return true;
+    return all;
 }
 
 /* False: the threads do not stand still. */

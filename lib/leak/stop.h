@@ -5,9 +5,10 @@
  * nothing was heard of the thread that stops them for STOP_MAX_MS: a scan that dies must not stop
  * the program for ever. If they do not all stand still within STOP_ALL_MS, there is no scan.
  *
- * A thread that blocks the signal, or that the kernel does not let go, does not answer. Of such a
- * *silent* thread the kernel tells the stack pointer while it waits in a system call; its registers
- * are not known.
+ * A thread that blocks the signal is sent the one that libc keeps for itself, if it waits in a call
+ * that goes on after it. One that blocks that, too, or that the kernel does not let go, does not
+ * answer. Of such a *silent* thread the kernel tells the stack pointer while it waits in a system
+ * call; its registers are not known.
  */
 #ifndef LEAK_STOP_H
 #define LEAK_STOP_H
@@ -31,7 +32,7 @@ struct stop {
     size_t places_room;
     unsigned silent;  /* did not answer */
     unsigned unknown; /* of them: not even their stack pointer is known */
-    uint64_t since_ms;
+    uint64_t since_ns; /* they have stood still for that long, the first of them */
 };
 
 /* To be called by a thread of ours (base/os_thread.h), whose descriptors are not the program's.

@@ -144,12 +144,11 @@ static bool futex_may_end(const char *frame)
     return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
 }
 
-/* Whether the kernel makes a call again that may wait without end, and that it would end with EINTR
- * for a handler without SA_RESTART. Code that is just about to make one for the second time looks
- * the same. */
-static bool waits_again(const char *frame)
+/* Calls that the kernel makes again after a handler with SA_RESTART, and would end with EINTR after
+ * one without. */
+static bool is_made_again(long call)
 {
-    switch (arch_call_again(frame, os_readable)) {
+    switch (call) {
     case SYS_read:
     case SYS_readv:
     case SYS_write:
@@ -180,11 +179,46 @@ static bool waits_again(const char *frame)
     case SYS_open:
 #endif
         return true;
-    case SYS_futex:
-        return futex_may_end(frame);
     default:
         return false;
     }
+}
+
+/* Calls that end after any handler, and that wrappers begin again (lib/process/sleep.c). */
+static bool is_wrapped(long call)
+{
+    switch (call) {
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+#ifdef SYS_poll
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait:
+    case SYS_pause:
+#endif
+        return !os_static();
+    default:
+        return false;
+    }
+}
+
+bool interrupt_spares(long call)
+{
+    return call == SYS_futex || is_made_again(call) || is_wrapped(call);
+}
+
+/* Whether the kernel makes a call again that may wait without end, and that it would end with EINTR
+ * for a handler without SA_RESTART. Code that is just about to make one for the second time looks
+ * the same. */
+static bool waits_again(const char *frame)
+{
+    long call = arch_call_again(frame, os_readable);
+    return call == SYS_futex ? futex_may_end(frame) : is_made_again(call);
 }
 
 /* To the program's handler, as the kernel would have called it. */
@@ -330,17 +364,28 @@ static FOREIGN void end_for_others(char *frame, const ucontext_t *context)
     }
 }
 
+/* INTERRUPTS: for nothing of ours. */
+static enum interrupt kind_of(const siginfo_t *info)
+{
+    if ((info->si_code == SI_TIMER && is_marked(info)) ||
+        (info->si_code == POLL_IN && info->si_signo == load_relaxed(&event_signal)))
+        return INTERRUPT_CPU;
+    if (info->si_code == SI_QUEUE && is_marked(info))
+        return INTERRUPT_STOP;
+    if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
+        return INTERRUPT_CONTROL;
+    return INTERRUPTS;
+}
+
+bool interrupt_is_for_us(const void *info)
+{
+    return kind_of(info) != INTERRUPTS;
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     char *frame = (char *)context - ARCH_SIGNAL_CONTEXT;
-    enum interrupt kind = INTERRUPTS;
-    if ((info->si_code == SI_TIMER && is_marked(info)) ||
-        (info->si_code == POLL_IN && signal == load_relaxed(&event_signal)))
-        kind = INTERRUPT_CPU;
-    else if (info->si_code == SI_QUEUE && is_marked(info))
-        kind = INTERRUPT_STOP;
-    else if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
-        kind = INTERRUPT_CONTROL;
+    enum interrupt kind = kind_of(info);
     if (kind == INTERRUPTS && load_relaxed(&shared) != 0) {
         pass_on(signal, info, context);
         return;
@@ -351,4 +396,31 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pass(kind, info, context);
     end_for_others(frame, context);
     __atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- the signal that libc keeps for itself ---- */
+
+static struct sigaction libcs; /* libc's; set before ours is in its place */
+
+static void on_libcs(int signal, siginfo_t *info, void *context)
+{
+    if (interrupt_is_for_us(info))
+        on_signal(signal, info, context);
+    else if (libcs.sa_handler != SIG_DFL && libcs.sa_handler != SIG_IGN)
+        libcs.sa_sigaction(signal, info, context);
+}
+
+/* libc sets its handler when the first thread is started, or cancelled: perhaps after ours. */
+bool interrupt_open_libcs(void)
+{
+    struct sigaction before;
+    const void *now = os_handler(INTERRUPT_LIBCS);
+    if (now == (const void *)on_libcs)
+        return true;
+    libcs.sa_sigaction = (void (*)(int, siginfo_t *, void *))(uintptr_t)now;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (!os_handler_replace(INTERRUPT_LIBCS, on_libcs, &before))
+        return false;
+    libcs = before;
+    return true;
 }

@@ -33,6 +33,16 @@ bool interrupt_is_ours(const void *handler);
 void interrupt_close(int signal);
 
 /*
+ * The signal that libc keeps for itself (glibc calls it SIGSETXID, musl SIGCANCEL): its functions
+ * never block it. Ours takes the place of libc's handler, and calls that for all that is not for
+ * us, as libc's own does nothing for ours. False: it can't be done.
+ */
+enum { INTERRUPT_LIBCS = 33 };
+bool interrupt_open_libcs(void);
+/* Whether a thread that waits in this system call goes on to wait after our handler. */
+bool interrupt_spares(long call);
+
+/*
  * A program may set a handler of its own for the signal while we need it (Go sets one for nearly
  * every signal). Ours then stays and passes on every signal that is not for us, as the kernel would
  * have delivered it; the program sees what it has set (lib/process/disposition.c).
@@ -78,6 +88,9 @@ void interrupt_wait_end(struct interrupt_wait *wait);
  * signals are let through before the call is made again. False, too, if one of the program's has
  * come. */
 bool interrupt_wait_anew(struct interrupt_wait *wait);
+
+/* Whether a signal that a thread was handed without a handler (sigwait) is one of ours. */
+bool interrupt_is_for_us(const void *info);
 
 /* From now on a signal of this number that tells of a descriptor is a clock's (os_event_make). */
 void interrupt_expect_events(int signal);

@@ -162,6 +162,16 @@ static int by_sigsuspend(int ms)
     return sigsuspend(&none);
 }
 
+static int by_sigtimedwait(int ms)
+{
+    struct timespec length = spec(ms);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMAX);
+    int result = sigtimedwait(&set, NULL, &length);
+    return result < 0 && errno == EAGAIN ? 0 : result;
+}
+
 static const struct {
     const char *name;
     int (*wait)(int ms);
@@ -180,6 +190,7 @@ static const struct {
     {"sleep", by_sleep, false},
     {"pause", by_pause, true},
     {"sigsuspend", by_sigsuspend, true},
+    {"sigtimedwait", by_sigtimedwait, false},
 };
 
 static int wrong;

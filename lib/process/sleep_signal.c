@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sigwait, sigwaitinfo and sigtimedwait. A thread that blocks all signals and waits for them, as
+ * servers have one, would be handed ours like one of the program's; a scan for lost blocks sends it
+ * to every thread. These wrappers drop it, and begin again where our handler cut the wait short
+ * (lib/watch/interrupt.h), for the time that is left.
+ *
+ * Each calls libc's function, as in lib/process/sleep.c, and is not in the static archive either.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+#include "lib/process/next.h"
+#include "lib/watch/watch.h"
+
+enum { NS = 1000000000 };
+
+/* libc's, found before the program runs. */
+static __typeof__(&sigtimedwait) next_timed;
+
+__attribute__((constructor(102))) static void look_up(void)
+{
+    next_of((void **)&next_timed, "sigtimedwait");
+}
+
+/* What is no length of time is left to libc, which refuses it. */
+static bool is_length(const struct timespec *spec)
+{
+    return spec->tv_sec >= 0 && spec->tv_sec < INT32_MAX && spec->tv_nsec >= 0 &&
+           spec->tv_nsec < NS;
+}
+
+/* Whether the wait is to go on. */
+static bool is_ours(int result, const siginfo_t *info, struct interrupt_wait *wait)
+{
+    if (result > 0)
+        return interrupt_is_for_us(info);
+    return result < 0 && errno == EINTR && interrupt_wait_anew(wait);
+}
+
+EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+                        const struct timespec *restrict timeout)
+{
+    struct interrupt_wait wait;
+    siginfo_t own;
+    memset(&own, 0, sizeof own); /* a pointer of an earlier frame may be there */
+    siginfo_t *got = info != NULL ? info : &own;
+    next_of((void **)&next_timed, "sigtimedwait");
+    bool ends = timeout != NULL && is_length(timeout);
+    uint64_t until_ns = 0;
+    if (ends)
+        until_ns = os_now_ns() + (uint64_t)timeout->tv_sec * NS + (uint64_t)timeout->tv_nsec;
+    interrupt_wait_begin(&wait, false);
+    int result = next_timed(set, got, timeout);
+    while (is_ours(result, got, &wait)) {
+        uint64_t now_ns = os_now_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+        struct timespec left = {(time_t)(left_ns / NS), (long)(left_ns % NS)};
+        result = next_timed(set, got, ends ? &left : timeout);
+    }
+    interrupt_wait_end(&wait);
+    return result;
+}
+
+EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+    return sigtimedwait(set, info, NULL);
+}
+
+/* The result is an error, not errno, and never EINTR. */
+EXPORT int sigwait(const sigset_t *restrict set, int *restrict number)
+{
+    int kept = errno, result;
+    do
+        result = sigtimedwait(set, NULL, NULL);
+    while (result < 0 && errno == EINTR);
+    int error = result < 0 ? errno : 0;
+    errno = kept;
+    if (result > 0)
+        *number = result;
+    return error;
+}
