@@ -47,7 +47,7 @@ struct place {
     pid_t listed; /* its name in /proc, which may count otherwise */
     uint32_t sent, answered;
     enum silence silence; /* if no answer is expected, why; SILENCE_RUNS: it is */
-    bool insisted;        /* it was sent libc's signal, too */
+    bool tried, insisted; /* whether to send it libc's signal, too, was decided; and it was sent */
     struct roots_thread thread;
 };
 
@@ -226,7 +226,7 @@ static void place_add(pid_t tid, pid_t listed)
     store_relaxed(&place->answered, 0);
     store_relaxed(&place->sent, 0);
     place->silence = SILENCE_RUNS;
-    place->insisted = false;
+    place->tried = place->insisted = false;
     store_release(&places_count, places_count + 1);
 }
 
@@ -335,6 +335,16 @@ static bool is_in_set(uint64_t set)
     return signal_now == 0 || (set >> (signal_now - 1) & 1) != 0; /* 0: no thread gets one */
 }
 
+/* "SigBlk:", a tab, and a set of all signals in hexadecimal. */
+static bool blocks_libcs(pid_t tid)
+{
+    static const char name[] = "\nSigBlk:\t";
+    char text[4096];
+    tasks_tell(tid, "status", text, sizeof text);
+    const char *at = strstr(text, name);
+    return at != NULL && (text_number(at + sizeof name - 1, 16) >> (INTERRUPT_LIBCS - 1) & 1) != 0;
+}
+
 /* Whether the thread will not answer: the signal waits for it, and it blocks that, or the kernel
  * or a debugger does not let it go. One that has the signal is in the handler, which blocks it, and
  * will; unless the value of the signal was lost, because too many wait (RLIMIT_SIGPENDING). */
@@ -343,6 +353,8 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
     struct told told;
     bool there = thread_tell(place->listed, &told);
     bool waits = is_in_set(told.waiting), blocked = is_in_set(told.blocked);
+    if (place->insisted && there && told.state != 'S' && !blocks_libcs(place->listed))
+        return false; /* it waits for a processor */
     if (!waits && silence_told(there, &told) == SILENCE_ENDS) {
         place->silence = SILENCE_ENDS;
         return true;
@@ -362,16 +374,17 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
 static bool insist(struct place *place)
 {
     char text[256];
-    if (!insists || place->insisted)
+    if (!insists || place->tried)
         return false;
     tasks_tell(place->listed, "syscall", text, sizeof text);
     if (text[0] < '0' || text[0] > '9')
         return false; /* it runs, or is gone */
-    place->insisted = true;
+    place->tried = true;
     uint32_t number = (uint32_t)(place - places);
-    return interrupt_spares((long)text_number(text, 10)) &&
-           os_signal_queue(place->tid, INTERRUPT_LIBCS,
-                           interrupt_value(scans << PLACES_SHIFT | number));
+    place->insisted = interrupt_spares((long)text_number(text, 10)) &&
+                      os_signal_queue(place->tid, INTERRUPT_LIBCS,
+                                      interrupt_value(scans << PLACES_SHIFT | number));
+    return place->insisted;
 }
 
 /* Whether no more answers are expected. A thread may be about to signal another one, or still in

@@ -30,8 +30,8 @@ struct stop {
     unsigned count, room;
     const void *places; /* where they note that, which is no memory of the program either */
     size_t places_room;
-    unsigned silent;  /* did not answer */
-    unsigned unknown; /* of them: not even their stack pointer is known */
+    unsigned silent;   /* did not answer */
+    unsigned unknown;  /* of them: not even their stack pointer is known */
     uint64_t since_ns; /* they have stood still for that long, the first of them */
 };
 

@@ -7,11 +7,13 @@
  */
 #include "include/memoir/memoir.h"
 
-#include <errno.h>
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,6 +90,25 @@ static void *wait_long(void *argument)
     return argument;
 }
 
+/* Whether all other threads wait in the kernel. */
+static bool all_wait(void)
+{
+    bool all = true;
+    DIR *folder = opendir("/proc/self/task");
+    CHECK(folder != NULL);
+    for (const struct dirent *entry; all && (entry = readdir(folder)) != NULL;) {
+        char path[300], first = 'r';
+        snprintf(path, sizeof path, "/proc/self/task/%s/syscall", entry->d_name);
+        FILE *file = atoi(entry->d_name) == 0 ? NULL : fopen(path, "r");
+        if (file != NULL && fread(&first, 1, 1, file) == 1)
+            all = first != 'r' || atoi(entry->d_name) == getpid();
+        if (file != NULL)
+            fclose(file);
+    }
+    closedir(folder);
+    return all;
+}
+
 static pthread_t start(void *(*run)(void *), intptr_t argument)
 {
     pthread_t thread;
@@ -107,7 +128,8 @@ int main(void)
     pthread_t poller = start(wait_long, 0);
     while (ready < HOLDERS + 4)
         usleep(1000);
-    usleep(100000); /* until they wait */
+    while (!all_wait())
+        usleep(1000);
     for (int i = 0; i < SCANS; i++) {
         wipe();
         CHECK(memoir_leaks(&leaks, sizeof leaks, NULL, NULL));
