@@ -97,6 +97,7 @@ static const struct call {
     {CONFINE_LEAKS, SYS_prctl, {PR_SET_PDEATHSIG}},
     {CONFINE_LEAKS, SYS_rt_tgsigqueueinfo, {0}},
     {CONFINE_LEAKS, SYS_rt_sigaction, {23}},
+    {CONFINE_LEAKS, SYS_rt_sigaction, {33}},
     {CONFINE_LEAKS, SYS_rt_sigreturn, {0}},
     {CONFINE_LEAKS, SYS_gettid, {0}},
     {CONFINE_LEAKS, SYS_wait4, {0}},

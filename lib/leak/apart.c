@@ -3,15 +3,10 @@
  * there, or another mapping, whose words count twice. */
 #include "lib/leak/apart.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/compiler.h"
-#include "base/confine.h"
 #include "base/os.h"
-#include "base/print.h"
-#include "base/words.h"
 #include "lib/leak/touched.h"
 
 enum {
@@ -114,52 +109,4 @@ static void take_bytes(void *context, uintptr_t start, uintptr_t end)
         os_memory_read(taking->memory, (char *)apart->words + apart->bytes, end - start, start);
     if (got > 0)
         apart->bytes += (size_t)got & ~(sizeof(uintptr_t) - 1);
-}
-
-static const char *path_of(struct print *path, char *text, size_t size, const char *folder,
-                           unsigned fd)
-{
-    print_start(path, text, size);
-    print_format(path, "/proc/self/%s/%u", folder, fd);
-    return print_string(path);
-}
-
-/* "API:", a tab, the version, a colon, and the features that were asked for, in hexadecimal. */
-static bool announces(unsigned fd)
-{
-    enum { FORKS = 2 }; /* UFFD_FEATURE_EVENT_FORK */
-    static const char wanted[] = "anon_inode:[userfaultfd]", name[] = "API:\t";
-    char path[64], text[512];
-    struct print print;
-    ssize_t got = os_link(path_of(&print, path, sizeof path, "fd", fd), text, sizeof text);
-    if (got != sizeof wanted - 1 || memcmp(text, wanted, sizeof wanted - 1) != 0)
-        return false;
-    int about = os_open(path_of(&print, path, sizeof path, "fdinfo", fd), O_RDONLY | O_CLOEXEC, 0);
-    got = about < 0 ? 0 : os_read(about, text, sizeof text - 1);
-    if (about >= 0)
-        os_close(about);
-    text[got < 0 ? 0 : got] = '\0';
-    const char *at = strstr(text, name);
-    at = at == NULL ? NULL : strchr(at, ':');
-    at = at == NULL ? NULL : strchr(at + 1, ':');
-    return at == NULL || (text_number(at + 1, 16) & FORKS) != 0;
-}
-
-bool apart_is_announced(void)
-{
-    _Alignas(uint64_t) char names[4096];
-    bool found = false;
-    if (confined(CONFINE_FILES))
-        return false;
-    int folder = os_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (folder < 0)
-        return false;
-    for (ssize_t got; !found && (got = os_folder_read(folder, names, sizeof names)) > 0;)
-        for (ssize_t at = 0; at < got && !found;) {
-            const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
-            found = entry->name[0] != '.' && announces((unsigned)text_number(entry->name, 10));
-            at += entry->length;
-        }
-    os_close(folder);
-    return found;
 }

@@ -3,7 +3,7 @@
  * Memory that forked children do not get, or get empty: the program has said so by madvise
  * (MADV_DONTFORK, MADV_WIPEONFORK). A copy of the process does not see it either, so what it holds
  * is copied before, while all threads stand still; of the program's blocks, too, whose words then
- * count as roots. Also whether a copy can be made at all while the program stands still.
+ * count as roots.
  */
 #ifndef LEAK_APART_H
 #define LEAK_APART_H
@@ -23,9 +23,5 @@ struct apart {
 /* Copies it. False if it is too much, or memory is out: then no copy of the process can tell. */
 bool apart_take(struct apart *apart);
 void apart_free(struct apart *apart);
-
-/* Whether making a copy would wait for a thread of the program's, which stands still: the kernel
- * announces forks to readers of a userfaultfd that asked for that. To be called before. */
-bool apart_is_announced(void);
 
 #endif

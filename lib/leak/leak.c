@@ -12,6 +12,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/leak/chains.h"
 #include "lib/leak/closed.h"
+#include "lib/leak/descriptors.h"
 #include "lib/leak/stop.h"
 
 enum {
@@ -33,6 +34,7 @@ struct shared {
 static struct leak_request request_now;
 static struct stop stop_now;
 static struct apart apart_now;
+static BULK struct descriptors descriptors_now;
 static struct written written_now;
 static int priority; /* of the scanning thread, before and after it hurries (os_thread_hurry) */
 static BULK struct touched touched_before; /* asks the kernel about the process, not its copy */
@@ -92,7 +94,7 @@ static void scan_make(struct shared *shared)
 static void scan_make_now(struct shared *shared)
 {
     struct leak_scan *scan = &shared->scan;
-    bool announced = apart_is_announced();
+    descriptors_look(&descriptors_now);
     uint64_t before_ns = os_now_ns();
     priority = os_thread_hurry();
     enum stop_outcome outcome = stop_threads(&stop_now);
@@ -113,8 +115,11 @@ static void scan_make_now(struct shared *shared)
     scan->threads = stop_now.count + stop_now.unknown;
     scan->silent = stop_now.silent;
     touched_open(&touched_before);
+    descriptors_take(&descriptors_now);
     stop_extend(STAND_MS); /* a copy of 100 GiB takes seconds to make, too */
-    pid_t copy = apart_take(&apart_now) && !announced ? os_copy_start(copy_run, STACK_SIZE) : -1;
+    pid_t copy = apart_take(&apart_now) && !descriptors_now.announce_forks
+                     ? os_copy_start(copy_run, STACK_SIZE)
+                     : -1;
     scan->in_place = copy <= 0; /* no process or no memory for a copy, or it would lack some */
     if (scan->in_place)
         shared->good = scan_opened(true);
@@ -131,6 +136,7 @@ static void scan_make_now(struct shared *shared)
         failure = LEAK_TOO_BUSY;
     scan->took_us = (os_now_ns() - before_ns) / 1000;
     apart_free(&apart_now);
+    descriptors_free(&descriptors_now);
     stop_free(&stop_now);
 }
 
@@ -254,9 +260,13 @@ static bool scan_here(void)
         }
         huge_notes(skip_note, &roots);
         skip_threads(&roots);
-        if (!request->without_globals)
+        roots_skip(&roots, descriptors_now.words, descriptors_now.room);
+        if (!request->without_globals) {
             scan_root(&scan, (uintptr_t)apart_now.words,
                       (uintptr_t)apart_now.words + apart_now.bytes);
+            scan_root(&scan, (uintptr_t)descriptors_now.words,
+                      (uintptr_t)descriptors_now.words + descriptors_now.bytes);
+        }
         good = roots_scan(&roots, &scan);
         scan_finish(&scan);
         memory_tell(&scan, &touched);
