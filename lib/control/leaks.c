@@ -18,12 +18,14 @@
 
 enum {
     STACK_SIZE = 256 << 10, /* of the thread that scans; tables are mapped apart */
+    ASKED_MS = 1000,  /* for the caller, which blocks all signals while it starts that thread */
     WAIT_MS = 400000, /* for the scan, which has a time limit of its own; watching comes first */
 };
 
 /* Of the scan that is being made. */
 static uint32_t turn; /* the process that a thread makes one of; another one's: left by fork */
 static uint32_t done;
+static uint32_t asked; /* the calling thread hears signals again */
 static struct leak_request request_now;
 static struct scan_others others_now;
 static const struct leak_scan *found;
@@ -68,6 +70,7 @@ static const struct leak_scan *find(const struct leak_request *request)
     if (confined(CONFINE_LEAKS))
         return NULL;
     store_relaxed(&done, 0);
+    store_relaxed(&asked, 0);
     request_now = *request;
     tags_set(&request_now);
     if (request_now.here == NULL)
@@ -77,6 +80,8 @@ static const struct leak_scan *find(const struct leak_request *request)
     os_signals_set(UINT64_MAX, &before); /* the helper inherits it */
     bool started = os_thread_prepare() && os_thread_start(helper_run, STACK_SIZE) == 0;
     os_signals_set(before, NULL);
+    store_release(&asked, 1);
+    os_wake(&asked, 1);
     if (!started)
         return NULL;
     while (load_acquire(&done) == 0 && os_now_ms() - since_ms < wait_ms)
@@ -153,6 +158,8 @@ static void helper_run(void)
 {
     os_thread_rename("memoir");
     os_thread_own_files();
+    for (unsigned i = 0; load_acquire(&asked) == 0 && i < ASKED_MS; i++)
+        os_wait(&asked, 0, 1);
     found = leak_find(&request_now);
     store_release(&done, 1);
     os_wake(&done, 1);

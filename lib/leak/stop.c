@@ -47,6 +47,7 @@ struct place {
     pid_t listed; /* its name in /proc, which may count otherwise */
     uint32_t sent, answered;
     enum silence silence; /* if no answer is expected, why; SILENCE_RUNS: it is */
+    uint64_t ran_ns;      /* when it was first seen running with the signal blocked; 0: never */
     bool tried, insisted; /* whether to send it libc's signal, too, was decided; and it was sent */
     struct roots_thread thread;
 };
@@ -226,6 +227,7 @@ static void place_add(pid_t tid, pid_t listed)
     store_relaxed(&place->answered, 0);
     store_relaxed(&place->sent, 0);
     place->silence = SILENCE_RUNS;
+    place->ran_ns = 0;
     place->tried = place->insisted = false;
     store_release(&places_count, places_count + 1);
 }
@@ -345,6 +347,20 @@ static bool blocks_libcs(pid_t tid)
     return at != NULL && (text_number(at + sizeof name - 1, 16) >> (INTERRUPT_LIBCS - 1) & 1) != 0;
 }
 
+/* Whether the thread has used a processor since it was first looked at. Code that blocks signals for
+ * a moment may have to wait for one much longer than that moment. */
+static bool has_run(struct place *place)
+{
+    char text[128];
+    uint64_t least_ns = DEAF_MS * UINT64_C(1000000);
+    if (tasks_tell(place->listed, "schedstat", text, sizeof text) == 0)
+        return true; /* such a kernel does not tell */
+    uint64_t ran_ns = text_number(text, 10) + 1;
+    if (place->ran_ns == 0)
+        place->ran_ns = ran_ns;
+    return ran_ns - place->ran_ns >= least_ns;
+}
+
 /* Whether the thread will not answer: the signal waits for it, and it blocks that, or the kernel
  * or a debugger does not let it go. One that has the signal is in the handler, which blocks it, and
  * will; unless the value of the signal was lost, because too many wait (RLIMIT_SIGPENDING). */
@@ -362,6 +378,8 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
     if (!waits && (blocked || told.state != 'S' || waited_ms < DEAF_MS))
         return false;
     if ((told.state == 'R' && !blocked) || (waited_ms < DEAF_MS && !(told.state == 'S' && blocked)))
+        return false;
+    if (told.state == 'R' && !has_run(place))
         return false;
     place->silence = SILENCE_SLEEPS;
     return true;
