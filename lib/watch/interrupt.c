@@ -31,6 +31,7 @@ static bool wrapped;
 static uint32_t inside; /* threads in a handler, for our sake */
 
 static void on_signal(int signal, siginfo_t *info, void *context);
+static void on_libcs(int signal, siginfo_t *info, void *context);
 
 void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer)
 {
@@ -49,7 +50,7 @@ bool interrupt_open(int signal)
 
 bool interrupt_is_ours(const void *handler)
 {
-    return handler == (const void *)on_signal;
+    return handler == (const void *)on_signal || handler == (const void *)on_libcs;
 }
 
 /* Where the program has set a handler meanwhile, ours stays for its sake. */
@@ -275,6 +276,14 @@ static __thread uint32_t waiting;
 static bool frequent;
 static const uintptr_t CHECK = (uintptr_t)0x77616974696e6731;
 
+/* But not those that libc keeps for itself: a thread that is cancelled in such a call waits in it for
+ * the signal that cancels it. */
+static uint64_t held_in_waits(void)
+{
+    enum { LIBCS_FIRST = 32 }; /* and the next one */
+    return os_signals_held() & ~(UINT64_C(3) << (LIBCS_FIRST - 1));
+}
+
 /* A wrapper that a handler of the program's jumped out of may have left `waiting` as it was: the
  * frame of a wrapper that waits is a little above the call. */
 static FOREIGN void wait_cut(char *frame, ucontext_t *context)
@@ -289,7 +298,7 @@ static FOREIGN void wait_cut(char *frame, ucontext_t *context)
     if (!wait->blocked)
         memcpy(&wait->mask, &context->uc_sigmask, sizeof wait->mask);
     wait->blocked = wait->ours = true;
-    uint64_t held = os_signals_held();
+    uint64_t held = held_in_waits();
     memcpy(&context->uc_sigmask, &held, sizeof held);
 }
 
@@ -307,7 +316,7 @@ bool interrupt_wait_begin(struct interrupt_wait *wait, bool waits)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     waiting = (uint32_t)(uintptr_t)wait;
     if (unlikely(load_relaxed(&frequent)) && waits) {
-        os_signals_set(os_signals_held(), &wait->mask);
+        os_signals_set(held_in_waits(), &wait->mask);
         wait->blocked = true;
     }
     return wait->blocked;
