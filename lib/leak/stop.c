@@ -347,8 +347,8 @@ static bool blocks_libcs(pid_t tid)
     return at != NULL && (text_number(at + sizeof name - 1, 16) >> (INTERRUPT_LIBCS - 1) & 1) != 0;
 }
 
-/* Whether the thread has used a processor since it was first looked at. Code that blocks signals for
- * a moment may have to wait for one much longer than that moment. */
+/* Whether the thread has used a processor since it was first looked at. Code that blocks signals
+ * for a moment may have to wait for one much longer than that moment. */
 static bool has_run(struct place *place)
 {
     char text[128];

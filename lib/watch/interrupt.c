@@ -276,8 +276,8 @@ static __thread uint32_t waiting;
 static bool frequent;
 static const uintptr_t CHECK = (uintptr_t)0x77616974696e6731;
 
-/* But not those that libc keeps for itself: a thread that is cancelled in such a call waits in it for
- * the signal that cancels it. */
+/* But not those that libc keeps for itself: a thread that is cancelled in such a call waits in it
+ * for the signal that cancels it. */
 static uint64_t held_in_waits(void)
 {
     enum { LIBCS_FIRST = 32 }; /* and the next one */
