@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LOST = 30, WIPE = 32 << 10, WAITS = 4, WORKERS = 2 };
