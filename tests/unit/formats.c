@@ -16,7 +16,7 @@
 #include "lib/watch/unwind.h"
 #include "lib/watch/watch.h"
 
-enum { BLOCKS = 60, MANY = 200 };
+enum { BLOCKS = 60, MANY = 200, TIMES = 32 };
 
 static char text[1 << 22];
 static size_t text_length;
@@ -190,7 +190,8 @@ int main(void)
     for (int kind = FORMAT_CAPTURE; kind <= FORMAT_GPERFTOOLS; kind++) {
         assert(make((enum format_kind)kind, true, sizeof text - 1) == 0 && text_length > 100);
         size_t whole = text_length;
-        for (size_t most = 0; most < whole; most += 1 + whole / 50)
+        /* Another capture may be some bytes shorter: it tells other times. */
+        for (size_t most = 0; most + TIMES < whole; most += 1 + whole / 50)
             assert(make((enum format_kind)kind, true, most) == ENOSPC && text_length <= most);
         assert(format_suffix((enum format_kind)kind)[0] == '.');
     }
