@@ -28,7 +28,7 @@
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 }; /* a snapshot is a few writes; the buffer is static */
 enum {
     PARTS_MAX = 1024,     /* snapshots of a file */
-    NAMES_MAX = 100,      /* that are tried */
+    NAMES_MAX = 1000,     /* that are tried: each exec leaves one */
     SIZE_USUAL = 4 << 20, /* where the option leaves it to us: this, */
     SNAPSHOTS_USUAL = 16, /* or this many snapshots like the last one */
     RARER = 16,           /* where no shorter file can be made: one each 16th of the run */

@@ -29,7 +29,7 @@
 #include "lib/watch/watch.h"
 
 enum { MODE = 0600, BUFFER_SIZE = 4 << 10 };
-enum { NAMES_MAX = 100 }; /* tried: files of processes that had this number before */
+enum { NAMES_MAX = 1000 }; /* tried: of earlier processes with this number, and before each exec */
 enum { LOOK_MS = 50 };    /* between two readings of what is loaded, while new code appears */
 enum { CHILD_MS = 20 };   /* until then most children start another program */
 

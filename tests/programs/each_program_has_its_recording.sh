@@ -91,3 +91,4 @@ grep -q '^    peak 9.00 MiB' "$place/errors" || fail "another peak: $(cat "$plac
 "$MEMOIR_TOOL" run env X=1 ../steps 3 2>"$place/errors" || fail "env: $(cat "$place/errors")"
 grep -q 'exec\|processes' "$place/errors" && fail "env is told of: $(cat "$place/errors")"
 finish
+try 1 '2.0M' ../steps $(for _ in $(seq 120); do echo e ../steps; done) 2 k # one after the other
