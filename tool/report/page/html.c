@@ -293,8 +293,9 @@ static void exactness_put(const struct html *html)
         snprintf(text + strlen(text), sizeof text - strlen(text), " (\xc2\xb1%.0f %%)",
                  100 * error);
     if (profile->off_time_ns > 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%ssampling is off since %s",
-                 text[0] ? "; " : "", style_time(size, profile->off_time_ns));
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%ssampling was turned off %s after the start", text[0] ? "; " : "",
+                 style_time(size, profile->off_time_ns));
     const struct profile *base = html->view.base;
     if (base && base->samples.weights && !profile->samples.weights)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%sthe base has samples",
