@@ -36,7 +36,8 @@ enum {
                           all processors signal and wake */
     KEEP = 64,         /* threads that ours signals between two calls of keep_standing */
     SIGNAL_STACK = 16, /* in the third argument of a handler: ss_sp of its uc_stack */
-    LOOKS_MAX = 4096,  /* silent threads that are looked at before answers are: some 100 ms */
+    MASKS_READ_MAX = 64, /* of threads that are to be sent libc's signal, a scan: about 1 ms */
+    LOOKS_MAX = 4096,    /* silent threads that are looked at before answers are: some 100 ms */
 };
 
 /* Why a thread does not answer. */
@@ -65,6 +66,8 @@ static unsigned places_count; /* threads to be signalled */
 static unsigned signalled;    /* those of them that a thread has signalled, or is about to */
 static int signal_now;
 static bool insists;              /* and the one that libc keeps for itself, if that is not heard */
+static bool any_blocks_libcs;     /* a thread was seen that does, in this scan or an earlier one */
+static unsigned masks_read;       /* of threads that might, in this scan */
 static pid_t own[OS_THREADS_MAX]; /* our other threads, as listed */
 static unsigned own_count;
 static uint32_t scans;     /* a late answer is one to an earlier scan */
@@ -109,6 +112,7 @@ enum stop_outcome stop_threads(struct stop *stop)
     scans += scans + 1 == 0 ? 2 : 1; /* 0 is none */
     signal_now = signal_choose();
     insists = interrupt_open_libcs();
+    masks_read = 0;
     bool good = folder >= 0 && places != NULL && stop->threads != NULL && tids != NULL;
     if (good && stands) {
         interrupt_hear(INTERRUPT_STOP, on_stop);
@@ -347,6 +351,18 @@ static bool blocks_libcs(pid_t tid)
     return at != NULL && (text_number(at + sizeof name - 1, 16) >> (INTERRUPT_LIBCS - 1) & 1) != 0;
 }
 
+/* Threads of a program mostly block the same signals: if none of the first ones blocks this one,
+ * the others are not asked. To read the file of each of thousands would take long. */
+static bool seems_to_block_libcs(pid_t tid)
+{
+    if (masks_read >= MASKS_READ_MAX && !any_blocks_libcs)
+        return false;
+    masks_read++;
+    bool blocks = blocks_libcs(tid);
+    any_blocks_libcs |= blocks;
+    return blocks;
+}
+
 /* Whether the thread has used a processor since it was first looked at. Code that blocks signals
  * for a moment may have to wait for one much longer than that moment. */
 static bool has_run(struct place *place)
@@ -387,8 +403,9 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
 
 /* A thread that sleeps although it was signalled blocks the signal. Programs can't block the one
  * that libc keeps for itself, except by a system call of their own. But it ends a process without a
- * handler for it, as one is after exec. So it is sent only to a thread that waits in a
- * call which goes on after it. False: it was not sent now. */
+ * handler for it, as one is after exec. So it is sent only to a thread that waits in a call which
+ * goes on after it, and does not block it: it would be there still after exec, and each scan would
+ * add one. False: it was not sent now. */
 static bool insist(struct place *place)
 {
     char text[256];
@@ -400,6 +417,7 @@ static bool insist(struct place *place)
     place->tried = true;
     uint32_t number = (uint32_t)(place - places);
     place->insisted = interrupt_spares((long)text_number(text, 10)) &&
+                      !seems_to_block_libcs(place->listed) &&
                       os_signal_queue(place->tid, INTERRUPT_LIBCS,
                                       interrupt_value(scans << PLACES_SHIFT | number));
     return place->insisted;

@@ -3,11 +3,13 @@
 /*
  * Threads that block every signal that a program can block stand still all the same: a block that
  * is nowhere but in a register of such a thread is not lost. One that waits for all signals is not
- * handed ours, and libc's own use of the signal that is left goes on.
+ * handed ours, and libc's own use of the signal that is left goes on. A thread that blocks that,
+ * too, is not sent it: it would be killed by it if it became another program.
  */
 #include "include/memoir/memoir.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,13 +18,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/api/check.h"
 
 enum { SCANS = 3, HOLDERS = 8, LONG_MS = 60000 };
 
-static volatile int held, ready, handed, polled, ends[2];
+static volatile int held, ready, handed, heard, polled, ends[2], others[2];
 
 static void block_signals(void)
 {
@@ -82,11 +85,46 @@ static void *wait_for_all(void *argument)
     return argument;
 }
 
+static void on_other(int number)
+{
+    (void)number;
+    heard = 1;
+}
+
+/* Waits for one signal; handlers of others still run. */
+static void *wait_for_one(void *argument)
+{
+    sigset_t one;
+    int number;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    __atomic_fetch_add(&ready, 1, __ATOMIC_RELAXED);
+    do
+        number = sigwaitinfo(&one, NULL);
+    while (number < 0 && errno == EINTR);
+    CHECK(number == SIGUSR1);
+    return argument;
+}
+
 static void *wait_long(void *argument)
 {
     block_signals();
     __atomic_fetch_add(&ready, 1, __ATOMIC_RELAXED);
     polled = poll(&(struct pollfd){ends[0], POLLIN, 0}, 1, LONG_MS);
+    return argument;
+}
+
+static void *block_libcs(void *argument)
+{
+    enum { LIBCS = 33 };
+    unsigned long all = ~0ul, pending = 0;
+    char byte;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
+    __atomic_fetch_add(&ready, 1, __ATOMIC_RELAXED);
+    CHECK(read(others[0], &byte, 1) == 1);
+    syscall(SYS_rt_sigpending, &pending, sizeof pending);
+    CHECK((pending & 1ul << (SIGURG - 1)) != 0 && (pending & 1ul << (LIBCS - 1)) == 0);
     return argument;
 }
 
@@ -125,8 +163,10 @@ int main(void)
         start(hold, 0);
     for (int i = 0; i < 3; i++)
         waiters[i] = start(wait_for_all, i);
-    pthread_t poller = start(wait_long, 0);
-    while (ready < HOLDERS + 4)
+    struct sigaction action = {.sa_handler = on_other, .sa_flags = SA_RESTART};
+    CHECK(sigaction(SIGUSR2, &action, NULL) == 0);
+    pthread_t poller = start(wait_long, 0), waiter = start(wait_for_one, 0);
+    while (ready < HOLDERS + 5)
         usleep(1000);
     while (!all_wait())
         usleep(1000);
@@ -143,10 +183,24 @@ int main(void)
         pthread_join(waiters[i], NULL);
     }
     CHECK(handed == 3);
+    CHECK(pthread_kill(waiter, SIGUSR2) == 0);
+    for (int i = 0; heard == 0 && i < LONG_MS / 4; i++)
+        usleep(1000);
+    CHECK(heard == 1);
+    CHECK(pthread_kill(waiter, SIGUSR1) == 0);
+    pthread_join(waiter, NULL);
     CHECK(pthread_cancel(poller) == 0); /* musl signals the thread */
     void *result;
     pthread_join(poller, &result);
     CHECK(result == PTHREAD_CANCELED);
     CHECK(setgid(getgid()) == 0); /* glibc signals each thread */
+    CHECK(pipe((int *)others) == 0);
+    ready = 0;
+    pthread_t blocker = start(block_libcs, 0);
+    while (ready == 0 || !all_wait())
+        usleep(1000);
+    CHECK(memoir_leaks(&leaks, sizeof leaks, NULL, NULL) && leaks.silent_threads == 1);
+    CHECK(write(others[1], "x", 1) == 1);
+    pthread_join(blocker, NULL);
     return check_result();
 }
