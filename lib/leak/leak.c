@@ -115,8 +115,8 @@ static void scan_make_now(struct shared *shared)
     scan->threads = stop_now.count + stop_now.unknown;
     scan->silent = stop_now.silent;
     touched_open(&touched_before);
-    descriptors_take(&descriptors_now);
     stop_extend(STAND_MS); /* a copy of 100 GiB takes seconds to make, too */
+    descriptors_take(&descriptors_now);
     pid_t copy = apart_take(&apart_now) && !descriptors_now.announce_forks
                      ? os_copy_start(copy_run, STACK_SIZE)
                      : -1;
