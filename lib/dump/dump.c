@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"
+#include "base/os_thread.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture_file.h"
@@ -92,9 +93,17 @@ static void own_process(void)
     process = pid;
 }
 
+/* The program's functions are not called by a thread of ours, which has nothing of libc's: the next
+ * thread of the program that runs triggers calls them. */
 static NOINLINE void unlock_and_tell(void)
 {
     struct os_signals before = signals;
+    if (os_thread_is_ours(os_tid())) {
+        lock_give(&lock);
+        os_signals_release(&before);
+        store_relaxed(&totals_due, true);
+        return;
+    }
     struct finished now[FINISHED_MAX];
     unsigned count = finished_count;
     memcpy(now, finished, count * sizeof now[0]);
@@ -172,6 +181,7 @@ uint64_t dumps_failed(void)
 void dumps_recover(uint32_t parent_id)
 {
     copied = true;
+    finished_count = 0; /* the parent tells */
     recorder_file_forked();
     if (lock_break(&lock, parent_id))
         dump_file_recover();

@@ -37,7 +37,7 @@ struct writer {
     struct sums all;
     struct sums *threads;
     uint32_t *touched, *ids;     /* ids: of the rows of threads.h, as they were for the head */
-    uint32_t max, touched_count; /* threads[most - 1] is shared by all further threads */
+    uint32_t max, touched_count; /* threads[max - 1] is shared by all further threads */
     uint32_t stack;
     bool started;
 };

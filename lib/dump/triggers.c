@@ -17,6 +17,7 @@
 #include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
+#include "base/os_thread.h"
 #include "lib/dump/memory_limit.h"
 #include "lib/heap/observer.h"
 
@@ -279,13 +280,18 @@ static void run(void)
     } while (load_relaxed(&signals) != 0);
 }
 
+/* A function of the program's is left to a thread of the program's (dump.c, `unlock_and_tell`). */
 void triggers_run(void)
 {
     run();
-    void (*call)(void) = load_relaxed(&pending) == NULL
-                             ? NULL
-                             : __atomic_exchange_n(&pending, NULL, __ATOMIC_RELAXED);
-    if (unlikely(call != NULL))
+    if (likely(load_relaxed(&pending) == NULL))
+        return;
+    if (os_thread_is_ours(os_tid())) {
+        store_relaxed(&totals_due, true);
+        return;
+    }
+    void (*call)(void) = __atomic_exchange_n(&pending, NULL, __ATOMIC_RELAXED);
+    if (call != NULL)
         call();
 }
 
