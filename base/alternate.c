@@ -14,7 +14,7 @@
 
 /* The kernel's ids of threads have at most 22 bits (PID_MAX_LIMIT). With 1,024 places in 8 KiB few
  * of some hundred threads share one. */
-enum { HANDLERS = 4, SIGNALS = 64, OWNER_BITS = 10, TID_BITS = 22 };
+enum { HANDLERS = 8, SIGNALS = 64, OWNER_BITS = 10, TID_BITS = 22 };
 enum { FRAME_SIZE = 51 /* AT_MINSIGSTKSZ */, FRAME_OLD = 2048, OURS = 4096 /* a dump's */ };
 
 /* In the kernel's layout. */

@@ -338,13 +338,16 @@ const void *os_handler(int signal)
     return (uintptr_t)action.handler > (uintptr_t)SIG_IGN ? (const void *)action.handler : NULL;
 }
 
-static bool handler_put(int signal, void (*handler)(int, siginfo_t *, void *))
+/* `before` is as it was at that moment: another thread may set one meanwhile. */
+static bool handler_put(int signal, void (*handler)(int, siginfo_t *, void *),
+                        struct action *before)
 {
     struct action action = {.handler = handler, .mask = ~0ul};
     action.flags = SA_RESTART | SA_SIGINFO | (unsigned long)alternate_flag((const void *)handler);
     action.restorer = arch_restorer;
     action.flags |= action.restorer != NULL ? RESTORER : 0;
-    return arch_syscall(SYS_rt_sigaction, signal, (long)&action, 0, sizeof action.mask, 0, 0) == 0;
+    return arch_syscall(SYS_rt_sigaction, signal, (long)&action, (long)before, sizeof action.mask,
+                        0, 0) == 0;
 }
 
 static bool handler_get(int signal, struct action *action)
@@ -363,20 +366,20 @@ bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *))
 {
     struct action action = {0};
     return handler_get(signal, &action) && (uintptr_t)action.handler <= (uintptr_t)SIG_IGN &&
-           handler_put(signal, handler);
+           handler_put(signal, handler, NULL);
 }
 
 bool os_handler_replace(int signal, void (*handler)(int, siginfo_t *, void *),
                         struct sigaction *before)
 {
     struct action action = {0};
-    if (!handler_get(signal, &action))
+    if (!handler_put(signal, handler, &action))
         return false;
     memset(before, 0, sizeof *before);
     before->sa_sigaction = action.handler;
     before->sa_flags = (int)(action.flags & ~(unsigned long)RESTORER);
     memcpy(&before->sa_mask, &action.mask, sizeof action.mask);
-    return handler_put(signal, handler);
+    return true;
 }
 
 /* The twentieth field; the second one, a name in parentheses, may hold anything. */

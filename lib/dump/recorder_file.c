@@ -269,11 +269,11 @@ int recorder_file_now(void)
     return error;
 }
 
-/* A daemon leads a session, or has outlived its parent. */
+/* A daemon leads a session, or has outlived its parent. Without /proc that is not known. */
 static bool is_daemon(void)
 {
-    return stat_word(STAT_SESSION) == (uint64_t)process ||
-           stat_word(STAT_PARENT) != (uint64_t)parent;
+    uint64_t now = stat_word(STAT_PARENT);
+    return stat_word(STAT_SESSION) == (uint64_t)process || (now != 0 && now != (uint64_t)parent);
 }
 
 /* A daemon may sleep for good. Other children are decided on at their first sleep after the 20 ms:

@@ -3,8 +3,7 @@
  * poll, select, epoll_wait, nanosleep and their relatives. The kernel ends them with EINTR when a
  * handler has run, ours too, and a program may take that for the end of its sleep. These wrappers
  * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left. A
- * signal of the program's ends them as ever. A forked child that has no recorder file
- * yet may make it before a sleep that may last: it may be killed there.
+ * signal of the program's ends them as ever.
  *
  * Each calls libc's function, so that they stay points where a thread can be cancelled. Not in the
  * static archive, for there is no way to libc's functions behind ours. docs/CONTROL.md lists what
@@ -27,6 +26,7 @@
 #include "lib/dump/dump.h"
 #include "lib/process/memory.h"
 #include "lib/process/next.h"
+#include "lib/process/sleep.h"
 #include "lib/watch/watch.h"
 
 enum { NS = 1000000000 };
@@ -77,19 +77,13 @@ static void mask_copy(struct sleep *sleep)
     memcpy(&sleep->mask, &sleep->wait.mask, sizeof sleep->wait.mask);
 }
 
-static NOINLINE void file_make(uint64_t ns)
+NOINLINE void sleep_file_make(uint64_t ns)
 {
     int kept = errno;
     bool lasts = os_now_ms() + ns / 1000000 >= load_relaxed(&mirror_due_ms);
     if (lasts && memory_is_own())
         dump_before_sleep();
     errno = kept;
-}
-
-INLINE void file_look(uint64_t ns)
-{
-    if (unlikely(load_relaxed(&mirror_child)) && ns != 0)
-        file_make(ns);
 }
 
 /* True: signals are blocked, and the call must let them through (sleep->mask). All of it is
@@ -107,7 +101,7 @@ static bool wait_begin(struct sleep *sleep, uint64_t ns)
 
 static bool sleep_begin(struct sleep *sleep, uint64_t ns)
 {
-    file_look(ns);
+    sleep_file_look(ns);
     return wait_begin(sleep, ns);
 }
 
@@ -283,7 +277,7 @@ EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
     struct timespec rest, unslept = {0, 0};
     if (!is_length(length))
         return NEXT(nanosleep)(length, remaining);
-    file_look(ns_of(length));
+    sleep_file_look(ns_of(length));
     /* libc tells what is left of a sleep that was cut: the clock is read only then. */
     bool again = wait_begin(&sleep, ns_of(length) == 0 ? 0 : UINT64_MAX);
     if (unlikely(again))
@@ -387,8 +381,8 @@ EXPORT int sigsuspend(const sigset_t *mask)
 EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
 {
     struct interrupt_wait wait;
-    file_look(UINT64_MAX);
-    interrupt_wait_begin(&wait, false);
+    sleep_file_look(UINT64_MAX);
+    interrupt_wait_begin_anew(&wait);
     int result = NEXT(sem_timedwait)(semaphore, until);
     while (cut(result) && interrupt_wait_anew(&wait))
         result = NEXT(sem_timedwait)(semaphore, until);

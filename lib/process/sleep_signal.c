@@ -2,7 +2,7 @@
 /*
  * sigwait, sigwaitinfo and sigtimedwait. A thread that blocks all signals and waits for them, as
  * servers have one, would be handed ours like one of the program's; a scan for lost blocks sends it
- * to every thread. These wrappers drop it, and begin again where our handler cut the wait short
+ * to every thread. These wrappers take it, and begin again where our handler cut the wait short
  * (lib/watch/interrupt.h), for the time that is left.
  *
  * Each calls libc's function, as in lib/process/sleep.c, and is not in the static archive either.
@@ -17,6 +17,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "lib/process/next.h"
+#include "lib/process/sleep.h"
 #include "lib/watch/watch.h"
 
 enum { NS = 1000000000 };
@@ -40,7 +41,7 @@ static bool is_length(const struct timespec *spec)
 static bool is_ours(int result, const siginfo_t *info, struct interrupt_wait *wait)
 {
     if (result > 0)
-        return interrupt_is_for_us(info);
+        return interrupt_take(info);
     return result < 0 && errno == EINTR && interrupt_wait_anew(wait);
 }
 
@@ -53,10 +54,12 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     siginfo_t *got = info != NULL ? info : &own;
     next_of((void **)&next_timed, "sigtimedwait");
     bool ends = timeout != NULL && is_length(timeout);
-    uint64_t until_ns = 0;
+    uint64_t ns = timeout == NULL ? UINT64_MAX : 0;
     if (ends)
-        until_ns = os_now_ns() + (uint64_t)timeout->tv_sec * NS + (uint64_t)timeout->tv_nsec;
-    interrupt_wait_begin(&wait, false);
+        ns = (uint64_t)timeout->tv_sec * NS + (uint64_t)timeout->tv_nsec;
+    sleep_file_look(ns);
+    uint64_t until_ns = ends ? os_now_ns() + ns : 0;
+    interrupt_wait_begin_anew(&wait);
     int result = next_timed(set, got, timeout);
     while (is_ours(result, got, &wait)) {
         uint64_t now_ns = os_now_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;

@@ -284,6 +284,14 @@ static uint64_t held_in_waits(void)
     return os_signals_held() & ~(UINT64_C(3) << (LIBCS_FIRST - 1));
 }
 
+/* Whether libc's functions may begin a wait again without a word to their caller, as musl's do: the
+ * wrapper would come too late to open the signals again. */
+#ifdef __GLIBC__
+enum { LIBC_GOES_ON = 0 };
+#else
+enum { LIBC_GOES_ON = 1 };
+#endif
+
 /* A wrapper that a handler of the program's jumped out of may have left `waiting` as it was: the
  * frame of a wrapper that waits is a little above the call. */
 static FOREIGN void wait_cut(char *frame, ucontext_t *context)
@@ -295,6 +303,10 @@ static FOREIGN void wait_cut(char *frame, ucontext_t *context)
     if (likely(waiting == 0) || distance > NEAR || sp % sizeof sp != 0 ||
         wait->check != (CHECK ^ (uintptr_t)wait) || !arch_call_interrupted(frame))
         return;
+    if (wait->open) {
+        wait->ours = true;
+        return;
+    }
     if (!wait->blocked)
         memcpy(&wait->mask, &context->uc_sigmask, sizeof wait->mask);
     wait->blocked = wait->ours = true;
@@ -322,6 +334,12 @@ bool interrupt_wait_begin(struct interrupt_wait *wait, bool waits)
     return wait->blocked;
 }
 
+void interrupt_wait_begin_anew(struct interrupt_wait *wait)
+{
+    interrupt_wait_begin(wait, false);
+    wait->open = LIBC_GOES_ON;
+}
+
 bool interrupt_wait_again(struct interrupt_wait *wait)
 {
     bool ours = *(volatile bool *)&wait->ours;
@@ -340,10 +358,11 @@ static bool others_pending(uint64_t mask)
 
 bool interrupt_wait_anew(struct interrupt_wait *wait)
 {
-    if (!interrupt_wait_again(wait) || others_pending(wait->mask))
+    if (!interrupt_wait_again(wait) || (wait->blocked && others_pending(wait->mask)))
         return false;
+    if (wait->blocked)
+        os_signals_set(wait->mask, NULL);
     wait->blocked = false;
-    os_signals_set(wait->mask, NULL);
     return true;
 }
 
@@ -386,9 +405,16 @@ static enum interrupt kind_of(const siginfo_t *info)
     return INTERRUPTS;
 }
 
-bool interrupt_is_for_us(const void *info)
+bool interrupt_take(const void *info)
 {
-    return kind_of(info) != INTERRUPTS;
+    enum interrupt kind = kind_of(info);
+    uint64_t mask;
+    if (kind == INTERRUPT_CONTROL) {
+        os_signals_set(~(uint64_t)0, &mask);
+        pass(kind, info, NULL);
+        os_signals_set(mask, NULL);
+    }
+    return kind != INTERRUPTS;
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)
@@ -409,27 +435,34 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 
 /* ---- the signal that libc keeps for itself ---- */
 
-static struct sigaction libcs; /* libc's; set before ours is in its place */
+static const void *libcs; /* libc's handler; set before ours is in its place */
 
 static void on_libcs(int signal, siginfo_t *info, void *context)
 {
-    if (interrupt_is_for_us(info))
+    const void *next = load_acquire(&libcs);
+    if (kind_of(info) != INTERRUPTS)
         on_signal(signal, info, context);
-    else if (libcs.sa_handler != SIG_DFL && libcs.sa_handler != SIG_IGN)
-        libcs.sa_sigaction(signal, info, context);
+    else if (next != NULL)
+        ((void (*)(int, siginfo_t *, void *))(uintptr_t)next)(signal, info, context);
 }
 
-/* libc sets its handler when the first thread is started, or cancelled: perhaps after ours. */
+static void libcs_keep(const void *handler)
+{
+    if (handler > (const void *)SIG_IGN && handler != (const void *)on_libcs)
+        store_release(&libcs, handler);
+}
+
+/* libc sets its handler when the first thread is started, or cancelled: perhaps after ours, or
+ * while ours is set. */
 bool interrupt_open_libcs(void)
 {
     struct sigaction before;
     const void *now = os_handler(INTERRUPT_LIBCS);
     if (now == (const void *)on_libcs)
         return true;
-    libcs.sa_sigaction = (void (*)(int, siginfo_t *, void *))(uintptr_t)now;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    libcs_keep(now);
     if (!os_handler_replace(INTERRUPT_LIBCS, on_libcs, &before))
         return false;
-    libcs = before;
+    libcs_keep((const void *)before.sa_sigaction);
     return true;
 }

@@ -75,6 +75,7 @@ struct interrupt_wait {
     uint64_t mask;   /* the thread's own, once we have blocked all */
     bool ours;       /* our signal came */
     bool blocked;
+    bool open; /* no signal is to be blocked when ours cuts the wait short */
 };
 /* True: interrupts are frequent, and all signals are blocked from the start. Otherwise one of the
  * program's that has just ended a call, a microsecond before one of ours, is taken for ours. */
@@ -87,10 +88,12 @@ void interrupt_wait_end(struct interrupt_wait *wait);
 /* For calls that let no signals through while they wait: the same as `interrupt_wait_again`, and
  * signals are let through before the call is made again. False, too, if one of the program's has
  * come. */
+void interrupt_wait_begin_anew(struct interrupt_wait *wait);
 bool interrupt_wait_anew(struct interrupt_wait *wait);
 
-/* Whether a signal that a thread was handed without a handler (sigwait) is one of ours. */
-bool interrupt_is_for_us(const void *info);
+/* Whether a signal that a thread was handed without a handler (sigwait) is one of ours. A client's
+ * request is heard then; the others are of no use outside of a handler. */
+bool interrupt_take(const void *info);
 
 /* From now on a signal of this number that tells of a descriptor is a clock's (os_event_make). */
 void interrupt_expect_events(int signal);

@@ -7,6 +7,7 @@
  *   zombie    a child of it has ended
  *   headless  its first thread has ended
  *   vfork     its only thread waits for a child
+ *   sigwait   its only thread waits for all signals
  *   exec      it hears no signal, and becomes another program when a line comes on standard input
  */
 #include <pthread.h>
@@ -41,7 +42,11 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "busy";
     pthread_t thread;
-    sigset_t deaf;
+    sigset_t deaf, all;
+    int number = 0;
+    sigfillset(&all);
+    if (strcmp(how, "sigwait") == 0)
+        pthread_sigmask(SIG_BLOCK, &all, NULL);
     sigemptyset(&deaf);
     sigaddset(&deaf, SIGURG);
     if (strcmp(how, "exec") == 0 || strcmp(how, "moment") == 0)
@@ -63,6 +68,11 @@ int main(int argc, char **argv)
     if (strcmp(how, "vfork") == 0 && vfork() == 0) {
         sleep(STAY_S);
         _exit(0);
+    }
+    if (strcmp(how, "sigwait") == 0) {
+        alarm(STAY_S);
+        sigwait(&all, &number);
+        return number == SIGALRM ? 0 : 3;
     }
     char byte;
     if (strcmp(how, "moment") == 0) {

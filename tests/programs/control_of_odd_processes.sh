@@ -55,6 +55,9 @@ asks 0 '' 'a plain process'
 stops
 asks 4 'is stopped' stopped
 ends
+begins sigwait
+asks 0 '' 'sigwait for all signals'
+ends
 for group in /sys/fs/cgroup/unified /sys/fs/cgroup /sys/fs/cgroup/freezer; do
     state=$group/memoir-$$/cgroup.freeze # or freezer.state
     mkdir "$group/memoir-$$" 2>/dev/null || continue

@@ -72,6 +72,8 @@ static void wait_in(const char *call)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
     else if (strcmp(call, "sleep") == 0)
         sleep(3600);
+    else if (strcmp(call, "sigwaitinfo") == 0)
+        sigwaitinfo(&none, NULL);
     else
         pause();
 }
@@ -246,7 +248,7 @@ for rate in 0 512K; do
     rm -f state*
 done
 
-for call in sigsuspend epoll_wait epoll_pwait poll ppoll select pselect nanosleep clock_nanosleep sleep pause; do
+for call in sigsuspend epoll_wait epoll_pwait poll ppoll select pselect nanosleep clock_nanosleep sleep sigwaitinfo pause; do
     for count in 50 0; do
         what="a daemon that allocates $count blocks and is killed in $call"
         run recorder:$place/state,heap.rate:0 i $call $count
