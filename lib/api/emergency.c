@@ -9,7 +9,7 @@
 #include "base/os.h"
 
 enum {
-    REGIONS = 64,         /* blocks are never reused: with REGION_MIN this bounds them to 64 MiB */
+    REGIONS = 64,         /* blocks are never reused: 64 MiB at most, large ones aside */
     FIRST = 16 << 10,     /* static: a handler may come when nothing can be mapped */
     REGION_MIN = 1 << 20, /* bytes */
     HEADER = 16,
