@@ -47,7 +47,7 @@ build hooked.c -o hooked
 MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:6,lg_prof_interval:22,prof_prefix:told LD_PRELOAD=$MEMOIR_LIB ./hooked >out 2>err &
 target=$!
 for _ in $(seq 100); do
-    grep -q ready out && break
+    grep -q ready out 2>/dev/null && break
     sleep 0.1
 done
 for _ in $(seq 100); do
