@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/compiler.h"
 #include "base/os.h"
+#include "base/os_thread.h"
 #include "lib/dump/dump_file.h"
 #include "lib/dump/dump_lock.h"
 #include "lib/dump/dump_name.h"
@@ -237,6 +239,39 @@ static void a_dump_that_is_turned_away_comes_after(void)
     assert(trigger_set(&style, DUMP_SIGNAL, 0));
 }
 
+static struct dump_style told;
+static unsigned told_calls;
+static pid_t told_by;
+static uint32_t dumped;
+
+static void note_call(const char *name)
+{
+    assert(name[0] != '\0');
+    told_calls++;
+    told_by = os_tid();
+}
+
+static void dump_apart(void)
+{
+    assert(dump_write(&told, DUMP_CALL, NULL, NULL, NULL) == 0);
+    store_release(&dumped, 1);
+    os_wake(&dumped, 1);
+}
+
+/* A function of the program's may need libc, which our threads do not have. */
+static void the_program_is_told_by_its_own_threads(void)
+{
+    fresh("files");
+    told = ours("files/y");
+    told.done = note_call;
+    assert(os_thread_prepare() && os_thread_start(dump_apart, 256 << 10) == 0);
+    while (load_acquire(&dumped) == 0)
+        os_wait(&dumped, 0, 1000);
+    assert(files_in("files") == 1 && told_calls == 0);
+    assert(dump_write(&told, DUMP_CALL, NULL, NULL, NULL) == 0);
+    assert(told_calls == 2 && told_by == os_tid());
+}
+
 static void files_of_others_are_never_replaced(void)
 {
     struct dump_style style = {.names = DUMP_NAMES_JEMALLOC, .prefix = "files/j"};
@@ -319,6 +354,7 @@ int main(void)
     what_is_in_the_way_stays();
     a_full_disk_leaves_nothing();
     a_dump_that_is_turned_away_comes_after();
+    the_program_is_told_by_its_own_threads();
     files_of_others_are_never_replaced();
     only_so_many_are_kept();
     a_child_leaves_its_parents_files();
