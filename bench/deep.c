@@ -21,7 +21,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-enum { call_count = 3000, depth_least = 6, depth_most = 26, slot_count = 4000, thread_most = 64 };
+enum { call_count = 3000, depth_min = 6, depth_max = 26, slot_count = 4000, thread_max = 64 };
 
 struct worker;
 
@@ -74,15 +74,15 @@ static void calls_make(void)
     static uint64_t (*const kinds[])(struct worker *) = {visit_list, visit_item,  visit_name,
                                                          visit_text, visit_table, visit_rule};
     uint64_t rng = 7;
-    unsigned depth = depth_least;
+    unsigned depth = depth_min;
     for (unsigned i = 0; i < call_count; i++) {
         calls[i].run = kinds[rng_below(&rng, sizeof kinds / sizeof kinds[0])];
         calls[i].depth = depth;
         calls[i].blocks = (unsigned)rng_below(&rng, 4);
         calls[i].size = size_program(&rng);
         unsigned back = rng_below(&rng, 8) < 5 ? 0 : (unsigned)rng_below(&rng, 8);
-        depth = depth + 1 > back + depth_least ? depth + 1 - back : depth_least;
-        depth = depth < depth_most ? depth : depth_most;
+        depth = depth + 1 > back + depth_min ? depth + 1 - back : depth_min;
+        depth = depth < depth_max ? depth : depth_max;
     }
 }
 
@@ -99,10 +99,10 @@ static void *worker_run(void *arg)
 
 static int tree(int threads, long count)
 {
-    static struct worker workers[thread_most];
-    pthread_t ids[thread_most];
+    static struct worker workers[thread_max];
+    pthread_t ids[thread_max];
     uint64_t sum = 0;
-    if (threads < 1 || threads > thread_most)
+    if (threads < 1 || threads > thread_max)
         return 2;
     calls_make();
     for (int i = 0; i < threads; i++) {

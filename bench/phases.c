@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { small_least = 64, large_least = 2048 }; /* bytes a block at least, on average */
+enum { small_min = 64, large_min = 2048 }; /* bytes a block at least, on average */
 enum { kept_of = 10, replaced = 3, pause_ms = 50 };
 
 struct block {
@@ -86,8 +86,8 @@ static void take(struct worker *worker, struct block *block)
 
 static void build(struct worker *worker)
 {
-    size_t most = (size_t)bytes_each / small_least;
-    while (worker->live < (size_t)bytes_each && worker->small_count < most)
+    size_t max = (size_t)bytes_each / small_min;
+    while (worker->live < (size_t)bytes_each && worker->small_count < max)
         put(worker, &worker->small[worker->small_count++], size_small(&worker->rng));
 }
 
@@ -105,9 +105,9 @@ static size_t size_large(uint64_t *rng)
 
 static void move(struct worker *worker)
 {
-    size_t most = (size_t)bytes_each / 2 / large_least;
+    size_t max = (size_t)bytes_each / 2 / large_min;
     size_t until = worker->live + (size_t)bytes_each / 2;
-    while (worker->live < until && worker->large_count < most)
+    while (worker->live < until && worker->large_count < max)
         put(worker, &worker->large[worker->large_count++], size_large(&worker->rng));
     for (size_t i = 0; i < worker->large_count * replaced; i++) {
         struct block *block =
@@ -203,11 +203,11 @@ int main(int argc, char **argv)
     pthread_barrier_init(&begin, NULL, (unsigned)thread_count + 1);
     pthread_barrier_init(&end, NULL, (unsigned)thread_count + 1);
     for (long t = 0; t < thread_count; t++) {
-        size_t small = (size_t)bytes_each / small_least * sizeof(struct block);
+        size_t small = (size_t)bytes_each / small_min * sizeof(struct block);
         workers[t] = (struct worker){
             .rng = (uint64_t)t * 2654435761u + 1,
             .small = table_new(small),
-            .large = table_new((size_t)bytes_each / large_least * sizeof(struct block)),
+            .large = table_new((size_t)bytes_each / large_min * sizeof(struct block)),
         };
         if (pthread_create(&workers[t].thread, NULL, worker_run, &workers[t]) != 0)
             block_fail(0);

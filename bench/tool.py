@@ -25,7 +25,7 @@ import time
 
 import large
 
-FASTER_THAN_JEPROF, FASTER_THAN_GO, MEMORY_MOST = 20, 2, 2
+FASTER_THAN_JEPROF, FASTER_THAN_GO, MEMORY_MAX = 20, 2, 2
 LARGE = 20 << 20  # bytes of a binary, for the first of them
 
 
@@ -179,9 +179,9 @@ def judge(cases, found):
                                                what))
     for name, _, peak, unpacked, _ in found:
         value = peak / unpacked
-        missed |= value > MEMORY_MOST
+        missed |= value > MEMORY_MAX
         print("%-8s %8.2f  at most  %-4d memory to the unpacked bytes, %s" %
-              ("met" if value <= MEMORY_MOST else "missed", value, MEMORY_MOST, name))
+              ("met" if value <= MEMORY_MAX else "missed", value, MEMORY_MAX, name))
     return missed
 
 

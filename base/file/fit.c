@@ -180,7 +180,7 @@ static void reach_targets(struct fit *fit, const double unseen[FIT_CELLS])
 }
 
 /* What rows may have in all if they keep their estimates, which must not exceed a counter. */
-static struct fit_counts at_most(const struct fit *fit, const struct fit_counts *exact)
+static struct fit_counts capped(const struct fit *fit, const struct fit_counts *exact)
 {
     double cells[FIT_CELLS];
     for (unsigned i = 0; i < FIT_CELLS; i++)
@@ -203,7 +203,7 @@ void fit_solve(struct fit *fit, struct fit_counts exact, bool covered)
     exact.peak = smaller(exact.peak, exact.allocated);
     fit->exact = exact;
     if (!covered)
-        exact = at_most(fit, &exact);
+        exact = capped(fit, &exact);
     struct margins counted = {(double)exact.live, (double)(exact.allocated - exact.live),
                               (double)exact.peak, (double)(exact.allocated - exact.peak)};
     for (unsigned i = 0; i < FIT_CELLS; i++) {

@@ -65,8 +65,8 @@ bool block_log_end(void)
 
 uint64_t block_log_count(void)
 {
-    uint64_t rows = load_relaxed(&count), most = (uint64_t)CHUNK_ROWS * CHUNKS;
-    return rows < most ? rows : most;
+    uint64_t rows = load_relaxed(&count), max = (uint64_t)CHUNK_ROWS * CHUNKS;
+    return rows < max ? rows : max;
 }
 
 uint64_t block_log_started_ns(void)

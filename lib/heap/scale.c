@@ -102,9 +102,9 @@ struct scale_values scale_row(struct scale *scale, const struct track_row *row)
     values.freed.requested = requested_of(values.freed.usable, &freed);
     values.live.requested = requested_of(values.live.usable, live);
     values.peak.requested = requested_of(values.peak.usable, &row->peak);
-    uint64_t most = values.freed.requested + values.live.requested;
-    if (values.peak.requested > most)
-        values.peak.requested = most;
+    uint64_t max = values.freed.requested + values.live.requested;
+    if (values.peak.requested > max)
+        values.peak.requested = max;
     return values;
 }
 

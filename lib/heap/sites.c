@@ -20,11 +20,11 @@
 #include "lib/watch/watch.h"
 
 enum {
-    LARGE_STEPS_SHIFT = 5,        /* large sizes: ranges of 3 %, so that one weight fits */
-    LARGE_LEAST_LOG = UNIT_SHIFT, /* shorter than BLOCK_MAX if the alignment is large */
-    LOOKS = 3,                    /* sites of a stack that are compared before the table is
+    LARGE_STEPS_SHIFT = 5,      /* large sizes: ranges of 3 %, so that one weight fits */
+    LARGE_MIN_LOG = UNIT_SHIFT, /* shorter than BLOCK_MAX if the alignment is large */
+    LOOKS = 3,                  /* sites of a stack that are compared before the table is
                                      searched: most stacks have 1 to 3 */
-    PATIENCE_MS = 100,            /* until a reader goes on, even if the folding thread was
+    PATIENCE_MS = 100,          /* until a reader goes on, even if the folding thread was
                          interrupted */
 };
 
@@ -39,14 +39,14 @@ struct table sites_table = {
 
 _Static_assert(TABLE_SLABS << 3 == 1 << SITE_ID_BITS, "numbers of sites have room");
 
-_Static_assert(CLASS_COUNT + ((64 - LARGE_LEAST_LOG) << LARGE_STEPS_SHIFT) <= 1 << SITE_CLASS_BITS,
+_Static_assert(CLASS_COUNT + ((64 - LARGE_MIN_LOG) << LARGE_STEPS_SHIFT) <= 1 << SITE_CLASS_BITS,
                "kinds of large blocks have room");
 
 uint32_t site_kind_large(size_t usable)
 {
-    unsigned log = 63u - (unsigned)__builtin_clzll(usable | (size_t)1 << LARGE_LEAST_LOG);
+    unsigned log = 63u - (unsigned)__builtin_clzll(usable | (size_t)1 << LARGE_MIN_LOG);
     unsigned step = (usable >> (log - LARGE_STEPS_SHIFT)) & ((1 << LARGE_STEPS_SHIFT) - 1);
-    return CLASS_COUNT + ((log - LARGE_LEAST_LOG) << LARGE_STEPS_SHIFT) + step;
+    return CLASS_COUNT + ((log - LARGE_MIN_LOG) << LARGE_STEPS_SHIFT) + step;
 }
 
 static uint64_t key_of(uint32_t stack, uint32_t thread)
@@ -54,10 +54,10 @@ static uint64_t key_of(uint32_t stack, uint32_t thread)
     return (uint64_t)thread << 32 | (stack + 1);
 }
 
-static uint32_t find(uint32_t stack, uint32_t thread, uint32_t kind, uint64_t most)
+static uint32_t find(uint32_t stack, uint32_t thread, uint32_t kind, uint64_t max)
 {
     bool fresh;
-    uint32_t id = table_add(&sites_table, key_of(stack, thread), kind, most, &fresh);
+    uint32_t id = table_add(&sites_table, key_of(stack, thread), kind, max, &fresh);
     if (fresh) {
         uint32_t *first = stacks_sites(stack), next = load_relaxed(first);
         struct site *site = site_at(id);

@@ -59,7 +59,7 @@ struct totals_band totals_band = {0, UINT64_MAX};
 
 static void peak_copy(void);
 static bool exact_from_start(void);
-static uint64_t least_of(uint64_t a, uint64_t b);
+static uint64_t lower_of(uint64_t a, uint64_t b);
 static void peak_in_sites_copy(uint64_t now_ms);
 
 /* ---- the peak ------------------------------------------------------------------------ */
@@ -139,7 +139,7 @@ void totals_high_water(void)
         return;
     uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
     uint64_t now = held_by_program(), step = now / LOOK_SHARE / finer;
-    uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES / finer;
+    uint64_t step_min = (heap_count() + (uint64_t)1) * LOOK_BYTES / finer;
     uint64_t again = now; /* the value at which the heap is as large as at the peak */
     if (!exact_from_start()) {
         uint64_t live = account_live_now();
@@ -148,9 +148,9 @@ void totals_high_water(void)
             live = raise_peak(classes);
         }
         uint64_t highest = load_relaxed(&peak.bytes);
-        again = least_of(now + highest - live, highest);
+        again = lower_of(now + highest - live, highest);
     }
-    calm_set(now, again, step > least ? step : least);
+    calm_set(now, again, step > step_min ? step : step_min);
     turn_give(&peak.busy);
 }
 
@@ -160,7 +160,7 @@ static bool exact_from_start(void)
     return sampler_exact_always() && track_covered() && track_none_lost();
 }
 
-static uint64_t least_of(uint64_t a, uint64_t b)
+static uint64_t lower_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -220,7 +220,7 @@ static uint64_t held_limit(void)
 /* Sets the range of held bytes in which no thread needs to check. */
 static void band_set(uint64_t low, uint64_t high)
 {
-    high = least_of(high, held_limit());
+    high = lower_of(high, held_limit());
     store_relaxed(&totals_band.low, low);
     store_relaxed(&totals_band.width, high > low ? high - low - 1 : 0);
 }
@@ -250,9 +250,9 @@ void totals_arm(const struct totals_limits *wanted, const struct totals_now *now
         bins_part(UINT32_MAX);
     } else {
         uint64_t way =
-            least_of(distance(&goals.allocated, allocated), distance(&goals.freed, freed)) + 1;
+            lower_of(distance(&goals.allocated, allocated), distance(&goals.freed, freed)) + 1;
         uint64_t part = way / PART_SHARE;
-        bins_part((uint32_t)(part < PART_MIN ? PART_MIN : least_of(part, UINT32_MAX)));
+        bins_part((uint32_t)(part < PART_MIN ? PART_MIN : lower_of(part, UINT32_MAX)));
         if (!load_relaxed(&totals_counting))
             heap_interrupt(NULL); /* clocks that were set before may run for long */
     }
@@ -366,11 +366,11 @@ static bool recorder_look(struct recorder *recorder)
     if (recorder->batch.allocated > batch || recorder->batch.freed > batch)
         share(recorder);
     recorder->allocated_max =
-        least_of(batch, recorder->batch.allocated + distance(&goals.allocated, now.allocated));
+        lower_of(batch, recorder->batch.allocated + distance(&goals.allocated, now.allocated));
     recorder->freed_max =
-        least_of(batch, recorder->batch.freed + distance(&goals.freed, now.freed));
+        lower_of(batch, recorder->batch.freed + distance(&goals.freed, now.freed));
     recorder->room =
-        least_of(highest > now.live ? highest - now.live : 0, distance(&goals.live, now.live));
+        lower_of(highest > now.live ? highest - now.live : 0, distance(&goals.live, now.live));
     return grown;
 }
 

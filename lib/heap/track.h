@@ -32,8 +32,8 @@ static const uint64_t TRACK_MOVED = UINT64_MAX;
 void track_begin(struct record *record, const struct caller *caller, unsigned class, size_t usable,
                  size_t requested, uint64_t born, unsigned rate);
 uint64_t track_born(const struct record *record);
-/* Fills the walk in the place of the unwinder, with at most `most` frames; NULL: the unwinder. */
-typedef void track_walker(struct walk *walk, unsigned most);
+/* Fills the walk in the place of the unwinder, with at most `max` frames; NULL: the unwinder. */
+typedef void track_walker(struct walk *walk, unsigned max);
 extern HIDDEN track_walker *track_walk;
 /* False if the block is not counted, because its thread is not recorded or memory was out. */
 bool track_rate(const struct record *record, unsigned *rate);

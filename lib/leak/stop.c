@@ -368,13 +368,13 @@ static bool seems_to_block_libcs(pid_t tid)
 static bool has_run(struct place *place)
 {
     char text[128];
-    uint64_t least_ns = DEAF_MS * UINT64_C(1000000);
+    uint64_t ran_min_ns = DEAF_MS * UINT64_C(1000000);
     if (tasks_tell(place->listed, "schedstat", text, sizeof text) == 0)
         return true; /* such a kernel does not tell */
     uint64_t ran_ns = text_number(text, 10) + 1;
     if (place->ran_ns == 0)
         place->ran_ns = ran_ns;
-    return ran_ns - place->ran_ns >= least_ns;
+    return ran_ns - place->ran_ns >= ran_min_ns;
 }
 
 /* Whether the thread will not answer: the signal waits for it, and it blocks that, or the kernel

@@ -29,8 +29,6 @@
 #include "lib/process/sleep.h"
 #include "lib/watch/watch.h"
 
-enum { NS = 1000000000 };
-
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t size);
 
 /* libc's, found before the program runs: they may be called in signal handlers. */
@@ -120,7 +118,7 @@ static bool cut(int result)
 
 static struct timespec spec_of(uint64_t ns)
 {
-    return (struct timespec){(time_t)(ns / NS), (long)(ns % NS)};
+    return (struct timespec){(time_t)(ns / SLEEP_NS), (long)(ns % SLEEP_NS)};
 }
 
 static uint64_t left_ns(const struct sleep *sleep)
@@ -136,14 +134,6 @@ static struct timespec *left(const struct sleep *sleep, struct timespec *spec)
         return NULL;
     *spec = spec_of(left_ns(sleep));
     return spec;
-}
-
-/* What is no length of time is left to libc, which refuses it. */
-static uint64_t ns_of(const struct timespec *spec)
-{
-    if (spec == NULL || (uint64_t)spec->tv_sec > UINT64_MAX / NS / 2 || spec->tv_sec < 0)
-        return UINT64_MAX;
-    return (uint64_t)spec->tv_sec * NS + (uint64_t)spec->tv_nsec;
 }
 
 static uint64_t ns_of_ms(int ms)
@@ -177,7 +167,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
 {
     struct sleep sleep;
     struct timespec rest;
-    bool blocked = sleep_begin(&sleep, ns_of(timeout));
+    bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
     int result = NEXT(ppoll)(fds, count, timeout, blocked && mask == NULL ? &sleep.mask : mask);
     while (sleep_again(&sleep, cut(result)))
         result = NEXT(ppoll)(fds, count, left(&sleep, &rest), mask == NULL ? &sleep.mask : mask);
@@ -197,7 +187,7 @@ EXPORT int select(int count, fd_set *restrict reads, fd_set *restrict writes,
         return NEXT(select)(count, reads, writes, others, timeout);
     uint64_t ns = timeout == NULL
                       ? UINT64_MAX
-                      : (uint64_t)timeout->tv_sec * NS + (uint64_t)timeout->tv_usec * 1000;
+                      : (uint64_t)timeout->tv_sec * SLEEP_NS + (uint64_t)timeout->tv_usec * 1000;
     bool again = sleep_begin(&sleep, ns);
     int result = again
                      ? NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest), &sleep.mask)
@@ -220,7 +210,7 @@ EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
 {
     struct sleep sleep;
     struct timespec rest;
-    bool blocked = sleep_begin(&sleep, ns_of(timeout));
+    bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
     int result = NEXT(pselect)(count, reads, writes, others, timeout,
                                blocked && mask == NULL ? &sleep.mask : mask);
     while (sleep_again(&sleep, cut(result)))
@@ -265,28 +255,22 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int events_max, int t
     return result;
 }
 
-/* Else it is for libc to judge. */
-static bool is_length(const struct timespec *spec)
-{
-    return spec != NULL && spec->tv_nsec >= 0 && spec->tv_nsec < NS && ns_of(spec) != UINT64_MAX;
-}
-
 EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
 {
     struct sleep sleep;
     struct timespec rest, unslept = {0, 0};
-    if (!is_length(length))
+    if (!sleep_is_length(length))
         return NEXT(nanosleep)(length, remaining);
-    sleep_file_look(ns_of(length));
+    sleep_file_look(sleep_ns(length));
     /* libc tells what is left of a sleep that was cut: the clock is read only then. */
-    bool again = wait_begin(&sleep, ns_of(length) == 0 ? 0 : UINT64_MAX);
+    bool again = wait_begin(&sleep, sleep_ns(length) == 0 ? 0 : UINT64_MAX);
     if (unlikely(again))
-        sleep.until_ns = os_now_ns() + ns_of(length);
+        sleep.until_ns = os_now_ns() + sleep_ns(length);
     int result = again ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask)
                        : NEXT(nanosleep)(length, &unslept);
     while (sleep_again(&sleep, cut(result))) {
         if (!again)
-            sleep.until_ns = os_now_ns() + ns_of(&unslept);
+            sleep.until_ns = os_now_ns() + sleep_ns(&unslept);
         again = true;
         result = NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask);
     }
@@ -301,7 +285,7 @@ static int sleep_until(struct sleep *sleep, clockid_t clock, const struct timesp
 {
     struct timespec now;
     clock_gettime(clock, &now);
-    uint64_t wanted = ns_of(until), is = ns_of(&now);
+    uint64_t wanted = sleep_ns(until), is = sleep_ns(&now);
     struct timespec rest = spec_of(wanted > is ? wanted - is : 0);
     return NEXT(ppoll)(NULL, 0, &rest, &sleep->mask);
 }
@@ -322,11 +306,11 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *le
                            struct timespec *remaining)
 {
     struct sleep sleep;
-    bool usual = (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && is_length(length) &&
+    bool usual = (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && sleep_is_length(length) &&
                  (flags & ~TIMER_ABSTIME) == 0;
     if (!usual)
         return NEXT(clock_nanosleep)(clock, flags, length, remaining);
-    bool again = sleep_begin(&sleep, flags & TIMER_ABSTIME ? UINT64_MAX : ns_of(length));
+    bool again = sleep_begin(&sleep, flags & TIMER_ABSTIME ? UINT64_MAX : sleep_ns(length));
     int error = again ? sleep_on(&sleep, clock, flags, length)
                       : NEXT(clock_nanosleep)(clock, flags, length, remaining);
     while (sleep_again(&sleep, error == EINTR)) {

@@ -6,10 +6,28 @@
 #ifndef PROCESS_SLEEP_H
 #define PROCESS_SLEEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/compiler.h"
 #include "lib/watch/watch.h"
+
+enum { SLEEP_NS = 1000000000 }; /* of a second */
+
+/* UINT64_MAX if `spec` is NULL or too long for a sum of nanoseconds. */
+INLINE uint64_t sleep_ns(const struct timespec *spec)
+{
+    if (spec == NULL || (uint64_t)spec->tv_sec > UINT64_MAX / SLEEP_NS / 2 || spec->tv_sec < 0)
+        return UINT64_MAX;
+    return (uint64_t)spec->tv_sec * SLEEP_NS + (uint64_t)spec->tv_nsec;
+}
+
+/* False: libc is asked, which refuses the time or waits for it. */
+INLINE bool sleep_is_length(const struct timespec *spec)
+{
+    return sleep_ns(spec) != UINT64_MAX && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS;
+}
 
 void sleep_file_make(uint64_t ns);
 

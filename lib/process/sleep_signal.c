@@ -20,21 +20,12 @@
 #include "lib/process/sleep.h"
 #include "lib/watch/watch.h"
 
-enum { NS = 1000000000 };
-
 /* libc's, found before the program runs. */
 static __typeof__(&sigtimedwait) next_timed;
 
 __attribute__((constructor(102))) static void look_up(void)
 {
     next_of((void **)&next_timed, "sigtimedwait");
-}
-
-/* What is no length of time is left to libc, which refuses it. */
-static bool is_length(const struct timespec *spec)
-{
-    return spec->tv_sec >= 0 && spec->tv_sec < INT32_MAX && spec->tv_nsec >= 0 &&
-           spec->tv_nsec < NS;
 }
 
 /* Whether the wait is to go on. */
@@ -53,17 +44,15 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     memset(&own, 0, sizeof own); /* a pointer of an earlier frame may be there */
     siginfo_t *got = info != NULL ? info : &own;
     next_of((void **)&next_timed, "sigtimedwait");
-    bool ends = timeout != NULL && is_length(timeout);
-    uint64_t ns = timeout == NULL ? UINT64_MAX : 0;
-    if (ends)
-        ns = (uint64_t)timeout->tv_sec * NS + (uint64_t)timeout->tv_nsec;
+    bool ends = sleep_is_length(timeout);
+    uint64_t ns = ends ? sleep_ns(timeout) : timeout == NULL ? UINT64_MAX : 0;
     sleep_file_look(ns);
     uint64_t until_ns = ends ? os_now_ns() + ns : 0;
     interrupt_wait_begin_anew(&wait);
     int result = next_timed(set, got, timeout);
     while (is_ours(result, got, &wait)) {
         uint64_t now_ns = os_now_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-        struct timespec left = {(time_t)(left_ns / NS), (long)(left_ns % NS)};
+        struct timespec left = {(time_t)(left_ns / SLEEP_NS), (long)(left_ns % SLEEP_NS)};
         result = next_timed(set, got, ends ? &left : timeout);
     }
     interrupt_wait_end(&wait);

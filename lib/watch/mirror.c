@@ -31,14 +31,14 @@ BULK uint16_t mirror_sheets[SHEET_KINDS][MIRROR_SHEETS];
 
 static char *place;                /* what is reserved */
 static uint32_t count;             /* sheets of the file, */
-static uint32_t most;              /* and how many there may be */
+static uint32_t count_max;         /* and how many there may be */
 static uint32_t used[SHEET_KINDS]; /* entries of `mirror_sheets` */
 static int file = -1;
 static struct os_file_id id; /* of what `file` was when it was opened */
 static int (*reopen)(void);  /* its descriptor again, or a negative number */
 static uint32_t busy;        /* a turn: a sheet is being added */
 static bool silent;          /* nothing is said when it is full */
-static bool limited;         /* `most` is what the limit of addresses leaves */
+static bool limited;         /* `count_max` is what the limit of addresses leaves */
 
 static bool make(enum sheet_kind kind, uint32_t at, bool wait);
 static int sheet_add(void);
@@ -49,7 +49,7 @@ static NOINLINE void tell_full(int error);
 void mirror_range(uintptr_t *start, uintptr_t *end)
 {
     *start = (uintptr_t)load_relaxed(&mirror_base);
-    *end = *start == 0 ? 0 : *start + (uintptr_t)most * RECORDER_SHEET;
+    *end = *start == 0 ? 0 : *start + (uintptr_t)count_max * RECORDER_SHEET;
 }
 
 void *mirror_row_make(enum sheet_kind kind, uint32_t number)
@@ -82,7 +82,7 @@ static bool make(enum sheet_kind kind, uint32_t at, bool wait)
 static int sheet_add(void)
 {
     uint64_t from = (uint64_t)count * RECORDER_SHEET;
-    if (count == most)
+    if (count == count_max)
         return ENOMEM;
     if (confined(CONFINE_GROW))
         return ENOSYS;
@@ -171,10 +171,10 @@ static uint64_t allowed(uint64_t bytes)
 int mirror_open(int fd, int (*again)(void), uint64_t bytes, bool quiet)
 {
     mirror_forget();
-    most = (uint32_t)(allowed(bytes) / RECORDER_SHEET);
-    most = most < RECORDER_SHEETS ? most : RECORDER_SHEETS;
-    place = os_reserve((size_t)most * RECORDER_SHEET);
-    if (place == NULL || most == 0)
+    count_max = (uint32_t)(allowed(bytes) / RECORDER_SHEET);
+    count_max = count_max < RECORDER_SHEETS ? count_max : RECORDER_SHEETS;
+    place = os_reserve((size_t)count_max * RECORDER_SHEET);
+    if (place == NULL || count_max == 0)
         return ENOMEM;
     file = fd;
     id = os_file_id(fd);
@@ -187,12 +187,13 @@ bool mirror_yield(void)
 {
     if (!mirror_on() || confined(CONFINE_GROW) || !turn_take(&busy))
         return false;
-    uint32_t kept = (uint32_t)(allowed((uint64_t)most * RECORDER_SHEET) / RECORDER_SHEET);
+    uint32_t kept = (uint32_t)(allowed((uint64_t)count_max * RECORDER_SHEET) / RECORDER_SHEET);
     kept = kept > count ? kept : count;
-    bool yields = kept < most;
+    bool yields = kept < count_max;
     if (yields) {
-        os_unmap(place + (size_t)kept * RECORDER_SHEET, (size_t)(most - kept) * RECORDER_SHEET);
-        most = kept;
+        os_unmap(place + (size_t)kept * RECORDER_SHEET,
+                 (size_t)(count_max - kept) * RECORDER_SHEET);
+        count_max = kept;
     }
     turn_give(&busy);
     return yields;
@@ -221,10 +222,11 @@ void mirror_forget(void)
     }
     if (count > 0)
         os_map_over(place, (size_t)count * RECORDER_SHEET);
-    if (place != NULL && count < most)
-        os_unmap(place + (size_t)count * RECORDER_SHEET, (size_t)(most - count) * RECORDER_SHEET);
+    if (place != NULL && count < count_max)
+        os_unmap(place + (size_t)count * RECORDER_SHEET,
+                 (size_t)(count_max - count) * RECORDER_SHEET);
     place = NULL;
-    count = most = 0;
+    count = count_max = 0;
     file = -1;
     busy = 0;
 }

@@ -75,10 +75,10 @@ void mirror_code_add(uintptr_t start, uintptr_t end);
 void mirror_code_end(void);
 bool mirror_code_has(uintptr_t pc);
 
-/* Takes an empty file that is `most` bytes long at most and makes it the process's: 0 or an errno
+/* Takes an empty file that is `max` bytes long at most and makes it the process's: 0 or an errno
  * value. `again` opens it once more, should the program close it; a negative number: it can't.
  * `quiet`: nothing is said when it is full. The descriptors stay the caller's. */
-int mirror_open(int fd, int (*again)(void), uint64_t most, bool quiet);
+int mirror_open(int fd, int (*again)(void), uint64_t max, bool quiet);
 /* Addresses that the file may not have any more, since the program lowered its limit, are given
  * back; false: there are none. */
 bool mirror_yield(void);

@@ -35,15 +35,15 @@ template <typename Call> static void fails_after(int expected, Call call)
 
 static void all(int expected)
 {
-    volatile size_t most = SIZE_MAX / 4;
+    volatile size_t max = SIZE_MAX / 4;
     void *block = malloc(100), *small = malloc(100);
-    fails_after(expected, [&] { return malloc(most); });
-    fails_after(expected, [&] { return malloc(4 * most); });
-    fails_after(expected, [&] { return calloc(1, most); });
-    fails_after(expected, [&] { return realloc(block, most); });
-    fails_after(expected, [&] { return realloc(NULL, most); });
-    fails_after(expected, [&] { return memalign(64, most); });
-    fails_after(expected, [&] { return valloc(most); });
+    fails_after(expected, [&] { return malloc(max); });
+    fails_after(expected, [&] { return malloc(4 * max); });
+    fails_after(expected, [&] { return calloc(1, max); });
+    fails_after(expected, [&] { return realloc(block, max); });
+    fails_after(expected, [&] { return realloc(NULL, max); });
+    fails_after(expected, [&] { return memalign(64, max); });
+    fails_after(expected, [&] { return valloc(max); });
     free(block);
     free(small);
 }

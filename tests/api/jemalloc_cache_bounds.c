@@ -17,10 +17,10 @@ enum { MANY = 400, NONE = 99999 };
 
 static size_t bound_of(size_t size)
 {
-    size_t most = NONE, length = sizeof most;
-    CHECK_EQ(
-        mallctl("thread.tcache.ncached_max.read_sizeclass", &most, &length, &size, sizeof size), 0);
-    return most;
+    size_t max = NONE, length = sizeof max;
+    CHECK_EQ(mallctl("thread.tcache.ncached_max.read_sizeclass", &max, &length, &size, sizeof size),
+             0);
+    return max;
 }
 
 static int bound(const char *text)

@@ -226,8 +226,8 @@ static void *many_blocks(void *unused)
     unsigned seed = (unsigned)(uintptr_t)&mine;
     CHECK_EQ(mallctl("thread.arena", NULL, NULL, &expected, sizeof expected), 0);
     for (int i = 0; i < 20000; i++) {
-        size_t at = (size_t)rand_r(&seed) % 64, most = i % 16 == 0 ? 90000 : 900;
-        size_t size = 1 + (size_t)rand_r(&seed) % most;
+        size_t at = (size_t)rand_r(&seed) % 64, max = i % 16 == 0 ? 90000 : 900;
+        size_t size = 1 + (size_t)rand_r(&seed) % max;
         if (mine[at] != NULL) {
             CHECK_EQ(mine[at][0], (unsigned char)at);
             free(mine[at]);

@@ -23,7 +23,7 @@ static struct {
 } last[8];
 static unsigned count;
 
-static void note(int kind, int call, void *block, uintptr_t result, const uintptr_t *args, int most)
+static void note(int kind, int call, void *block, uintptr_t result, const uintptr_t *args, int max)
 {
     free(opaque_ptr(malloc(opaque_size(100)))); /* has no hooks */
     if (count < 8) {
@@ -31,7 +31,7 @@ static void note(int kind, int call, void *block, uintptr_t result, const uintpt
         last[count].call = call;
         last[count].block = block;
         last[count].result = result;
-        memcpy(last[count].args, args, (size_t)most * sizeof *args);
+        memcpy(last[count].args, args, (size_t)max * sizeof *args);
     }
     count++;
 }
@@ -208,9 +208,9 @@ static void samples_have_hooks(void)
 
 static unsigned walks;
 
-static void own_stack(void **frames, unsigned *frame_count, unsigned most)
+static void own_stack(void **frames, unsigned *frame_count, unsigned max)
 {
-    CHECK(most > 3);
+    CHECK(max > 3);
     frames[0] = (void *)0x1001;
     frames[1] = (void *)0x2002;
     *frame_count = 2;

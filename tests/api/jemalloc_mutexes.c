@@ -68,11 +68,11 @@ static void pages(void)
     uint64_t waits = counter(dirty, "num_wait"), ns = counter(dirty, "total_wait_time");
     CHECK(waits == 0 ? ns == 0 : ns > 0 && ns >= counter(dirty, "max_wait_time"));
     CHECK(counter(dirty, "num_ops") >= waits + counter(dirty, "num_spin_acq"));
-    unsigned most = 0;
-    size_t length = sizeof most;
-    CHECK_EQ(mallctl("stats.arenas.0.mutexes.extents_dirty.max_num_thds", &most, &length, NULL, 0),
+    unsigned max = 0;
+    size_t length = sizeof max;
+    CHECK_EQ(mallctl("stats.arenas.0.mutexes.extents_dirty.max_num_thds", &max, &length, NULL, 0),
              0);
-    CHECK((most > 0) == (waits + counter(dirty, "num_spin_acq") > 0));
+    CHECK((max > 0) == (waits + counter(dirty, "num_spin_acq") > 0));
 }
 
 /* The last class is that of 32 KiB, of which few fit into a bin. */

@@ -98,14 +98,14 @@ static void start(void *(*run)(void *))
 
 static uint64_t shortest_stand(unsigned silent)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     for (int i = 0; i < SCANS; i++) {
         struct memoir_leaks leaks = look();
         CHECK(leaks.silent_threads == silent);
         CHECK(leaks.definite.blocks == 0);
-        least = leaks.stood_us < least ? leaks.stood_us : least;
+        min = leaks.stood_us < min ? leaks.stood_us : min;
     }
-    return least;
+    return min;
 }
 
 int main(void)

@@ -21,8 +21,8 @@ char *early(void) { return memset(malloc(1000000), 1, 1000000); }
 int main(int count, char **words)
 {
     char *gone = early();
-    int most = count > 1 ? atoi(words[1]) : 20;
-    for (int i = 0; i < most; i++) {
+    int limit = count > 1 ? atoi(words[1]) : 20;
+    for (int i = 0; i < limit; i++) {
         keep(i);
         for (int k = 0; k < 100; k++)
             free(strdup("short"));

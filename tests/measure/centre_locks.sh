@@ -18,7 +18,7 @@ cat >"$place/slots.c" <<'END'
 #include <pthread.h>
 #include <stdlib.h>
 
-static size_t least, most, operations;
+static size_t min, max, operations;
 
 static void *run(void *number)
 {
@@ -28,7 +28,7 @@ static void *run(void *number)
         turn = turn * 6364136223846793005ul + 1442695040888963407ul;
         void **slot = &slots[(turn >> 33) % 1000];
         free(*slot);
-        *slot = malloc(least + (turn >> 43) % (most - least + 1));
+        *slot = malloc(min + (turn >> 43) % (max - min + 1));
     }
     return slots[0];
 }
@@ -38,7 +38,7 @@ int main(int count, char **arguments)
     pthread_t other;
     if (count != 4)
         return 2;
-    least = strtoul(arguments[1], NULL, 10), most = strtoul(arguments[2], NULL, 10);
+    min = strtoul(arguments[1], NULL, 10), max = strtoul(arguments[2], NULL, 10);
     operations = strtoul(arguments[3], NULL, 10);
     if (pthread_create(&other, NULL, run, (void *)1) != 0)
         return 1;

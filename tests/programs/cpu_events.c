@@ -82,12 +82,12 @@ static int events(void)
 static void files(const char *self)
 {
     pthread_t threads[THREADS], opener;
-    int stop = 0, most = 0;
+    int stop = 0, max = 0;
     for (int fd = 3; fd < FILES_MAX; fd++) /* what the test was started with */
         close(fd);
-    for (int turn = 0; turn < TRIES && most == 0; turn++) { /* a thread of memoir's opens them */
+    for (int turn = 0; turn < TRIES && max == 0; turn++) { /* a thread of memoir's opens them */
         burn();
-        most = events();
+        max = events();
     }
     pthread_create(&opener, NULL, open_files, &stop);
     for (int i = 0; i < THREADS; i++)
@@ -96,7 +96,7 @@ static void files(const char *self)
         pthread_join(threads[i], NULL);
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
     pthread_join(opener, NULL);
-    printf("events %s\n", most > 0 ? "some" : "none");
+    printf("events %s\n", max > 0 ? "some" : "none");
     fflush(stdout);
     if (fork() == 0) {
         unsetenv("MEMOIR");

@@ -14,14 +14,14 @@ static unsigned char *blocks[BLOCKS];
 static char *area; /* whose pages are mappings of their own */
 
 /* Takes mappings until the kernel refuses. False if it does not. */
-static bool take_mappings(size_t most)
+static bool take_mappings(size_t max)
 {
     size_t page = (size_t)getpagesize(), taken = 0;
-    while (taken < most &&
+    while (taken < max &&
            mprotect(area + taken * page, page, taken % 2 ? PROT_READ : PROT_NONE) == 0) {
         taken++;
     }
-    return taken < most;
+    return taken < max;
 }
 
 static unsigned use(void)
@@ -93,11 +93,11 @@ int main(void)
         return 77;
     }
     close(file);
-    size_t most = strtoul(text, NULL, 10) + 100, page = (size_t)getpagesize();
+    size_t max = strtoul(text, NULL, 10) + 100, page = (size_t)getpagesize();
     CHECK(heap_works(1));
-    area = mmap(NULL, (most + 2) * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                0);
-    if (most > 1000000 || area == MAP_FAILED || !take_mappings(most)) {
+    area =
+        mmap(NULL, (max + 2) * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (max > 1000000 || area == MAP_FAILED || !take_mappings(max)) {
         check_say("mappings are not limited here\n");
         return 77;
     }
@@ -105,7 +105,7 @@ int main(void)
         if (round % 2 == 0) {
             CHECK_EQ(mprotect(area, LEFT * page, PROT_NONE), 0);
         } else {
-            CHECK(take_mappings(most));
+            CHECK(take_mappings(max));
         }
         unsigned refused = use();
         CHECK_AT(refused < BLOCKS / 20, "%u of %d refused", refused, BLOCKS);

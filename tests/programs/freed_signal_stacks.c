@@ -92,16 +92,16 @@ static void stays(char *stack)
     if (realloc(stack, PTRDIFF_MAX / 2) != NULL) /* NOLINT: it fails */
         wrong("realloc to more than there is");
     look_at_handler(stack, size);
-    for (size_t most = size; most < size + 32; most += 8) {
-        char *block = realloc(stack, most);
+    for (size_t max = size; max < size + 32; max += 8) {
+        char *block = realloc(stack, max);
         if (block != stack) { /* in modes that always move */
             free(block);
             return;
         }
         look_at_handler(stack, size);
-        if (malloc_usable_size(stack) < most)
+        if (malloc_usable_size(stack) < max)
             wrong("malloc_usable_size of a longer stack");
-        memset(stack + size, FILL, most - size);
+        memset(stack + size, FILL, max - size);
     }
     free(stack);
     if (stack_is_set())

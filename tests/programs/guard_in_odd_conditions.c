@@ -103,12 +103,12 @@ static void hardened(void)
 /* No mapping can be made or split any more. */
 static void without_mappings(void)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), most = 1 << 20;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), max = 1 << 20;
     char *pages =
-        mmap(NULL, most * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(NULL, max * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED)
         _exit(4);
-    for (size_t i = 0; i < most; i += 2)
+    for (size_t i = 0; i < max; i += 2)
         if (mprotect(pages + i * page, page, PROT_READ) != 0)
             break;
     for (int i = 0; i < 1000; i++) {

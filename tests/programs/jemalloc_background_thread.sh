@@ -57,12 +57,12 @@ static long returned(void)
     static char *blocks[BLOCKS];
     for (int i = 0; i < BLOCKS; i++)
         memset(blocks[i] = malloc(SIZE), 1, SIZE);
-    long most = resident_kib();
+    long max = resident_kib();
     for (int i = 0; i < BLOCKS; i++)
         free(blocks[i]);
-    for (int i = 0; i < 40 && most - resident_kib() < BLOCKS / 10 * 9 * (SIZE / 1024); i++)
+    for (int i = 0; i < 40 && max - resident_kib() < BLOCKS / 10 * 9 * (SIZE / 1024); i++)
         usleep(100000);
-    return (most - resident_kib()) * 100 / (BLOCKS * (SIZE / 1024));
+    return (max - resident_kib()) * 100 / (BLOCKS * (SIZE / 1024));
 }
 
 int main(int count, char **words)

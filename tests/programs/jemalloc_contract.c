@@ -77,12 +77,12 @@ static void moved_blocks_keep_and_clear(void)
 
 static void large_blocks_change_in_place(void)
 {
-    size_t count = number("arenas.nlextents"), most = sized("lextent", count - 1);
+    size_t count = number("arenas.nlextents"), max = sized("lextent", count - 1);
     size_t one = sized("lextent", 1), three = sized("lextent", 3);
     size_t small = sized("bin", number("arenas.nbins") - 1);
-    HOLDS(count > 100 && most >= (size_t)1 << 62 && sized("lextent", 0) > small);
-    HOLDS(nallocx(most, 0) == most && nallocx(most + 1, 0) == 0 && nallocx(SIZE_MAX, 0) == 0);
-    HOLDS(mallocx(most + 1, 0) == NULL && nallocx(1, MALLOCX_LG_ALIGN(63)) == 0);
+    HOLDS(count > 100 && max >= (size_t)1 << 62 && sized("lextent", 0) > small);
+    HOLDS(nallocx(max, 0) == max && nallocx(max + 1, 0) == 0 && nallocx(SIZE_MAX, 0) == 0);
+    HOLDS(mallocx(max + 1, 0) == NULL && nallocx(1, MALLOCX_LG_ALIGN(63)) == 0);
     for (size_t i = 1; i < count; i++)
         HOLDS(sized("lextent", i) > sized("lextent", i - 1));
 
@@ -96,11 +96,11 @@ static void large_blocks_change_in_place(void)
     HOLDS(now == before || now == three);
     HOLDS(holds(p, 0x7a, 0, before) && holds(p, 0, before, now));
     HOLDS(xallocx(p, three, SIZE_MAX - three, 0) >= one);
-    HOLDS(xallocx(p, most, 0, 0) < most);
+    HOLDS(xallocx(p, max, 0, 0) < max);
     dallocx(p, 0);
     p = mallocx(1, 0);
-    size_t least = sallocx(p, 0);
-    HOLDS(xallocx(p, least + 1, 0, 0) == least && xallocx(p, 1, SIZE_MAX - 1, 0) == least);
+    size_t min = sallocx(p, 0);
+    HOLDS(xallocx(p, min + 1, 0, 0) == min && xallocx(p, 1, SIZE_MAX - 1, 0) == min);
     dallocx(p, 0);
 }
 

@@ -57,15 +57,15 @@ static size_t resident_bytes(pid_t pid)
 int main(void)
 {
     int status;
-    size_t most = 0;
+    size_t max = 0;
     alarm(100);
     pid_t child = fork();
     if (child == 0)
         _exit(ask());
     while (waitpid(child, &status, WNOHANG) == 0) {
         size_t now = resident_bytes(child);
-        most = now > most ? now : most;
-        if (most > (size_t)1 << 30)
+        max = now > max ? now : max;
+        if (max > (size_t)1 << 30)
             kill(child, SIGKILL);
         usleep(200);
     }
@@ -74,6 +74,6 @@ int main(void)
         return 77;
     }
     CHECK_AT(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x, %zu MB resident", status,
-             most >> 20);
+             max >> 20);
     return check_result();
 }

@@ -11,14 +11,14 @@ cat >library.c <<'C'
 #include <unistd.h>
 enum { NUMBERS = 64, LIMIT = 1000, SET = 15, DELAY = 4711 };
 long mi_option_get(int option);
-long mi_option_get_clamp(int option, long least, long most);
+long mi_option_get_clamp(int option, long min, long max);
 size_t mi_option_get_size(int option);
 bool mi_option_is_enabled(int option);
 void mi_option_set(int option, long value);
 void mi_option_set_default(int option, long value);
 void mi_option_set_enabled(int option, bool enable);
 long mi_option_get(int option) { return option; }
-long mi_option_get_clamp(int option, long least, long most) { return option + least + most; }
+long mi_option_get_clamp(int option, long min, long max) { return option + min + max; }
 size_t mi_option_get_size(int option) { return (size_t)option; }
 bool mi_option_is_enabled(int option) { return option >= 0; }
 void mi_option_set(int option, long value) { fprintf(stderr, "%d %ld\n", option, value); }

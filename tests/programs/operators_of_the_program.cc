@@ -175,9 +175,9 @@ template <class type> static void in_turn(const char *name, const std::align_val
         }
     show("by name");
     /* More than there is: the nothrow form says so without an exception. */
-    std::size_t volatile most = PTRDIFF_MAX - 2 * HEADER;
-    void *none = align == nullptr ? ::operator new[](most, std::nothrow)
-                                  : ::operator new[](most, *align, std::nothrow);
+    std::size_t volatile max = PTRDIFF_MAX - 2 * HEADER;
+    void *none = align == nullptr ? ::operator new[](max, std::nothrow)
+                                  : ::operator new[](max, *align, std::nothrow);
     std::printf("too much: %s\n", none == nullptr ? "refused" : "given");
     show("refused");
 }

@@ -113,15 +113,14 @@ int main(void)
         return 77;
     }
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        unsigned least = BLOCKS_MAX;
+        unsigned min = BLOCKS_MAX;
         for (unsigned which = 0; which < ENTRY_POINTS; which++) {
             unsigned count = exhaust(which, sizes[s]);
-            least = count < least ? count : least;
+            min = count < min ? count : min;
         }
         /* At least half of the room must be had, in whatever sizes it was used before. */
         size_t step = sizes[s] < 4096 ? 4096 : sizes[s] + 4096;
-        CHECK_AT(least >= ((size_t)ROOM_MIB << 19) / step, "only %u blocks of %zu", least,
-                 sizes[s]);
+        CHECK_AT(min >= ((size_t)ROOM_MIB << 19) / step, "only %u blocks of %zu", min, sizes[s]);
     }
     threads_without_memory();
     CHECK(heap_works(2));

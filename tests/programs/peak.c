@@ -108,10 +108,9 @@ int main(int argc, char **argv)
 {
     if (argc != 5)
         return 2;
-    size_t most = strtoul(argv[2], NULL, 10), bytes = strtoul(argv[4], NULL, 10) << 20;
+    size_t max = strtoul(argv[2], NULL, 10), bytes = strtoul(argv[4], NULL, 10) << 20;
     thread_count = (unsigned)strtoul(argv[3], NULL, 10);
-    for (size_t size = strcmp(argv[1], "many") == 0 ? 16 : most; size <= most;
-         size += size / 4 + 16)
+    for (size_t size = strcmp(argv[1], "many") == 0 ? 16 : max; size <= max; size += size / 4 + 16)
         sizes[size_count++] = size;
     void **base = take(bytes / SMALL * sizeof(void *));
     hold(bytes, base);

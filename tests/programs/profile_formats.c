@@ -149,10 +149,10 @@ bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc)
     return true;
 }
 
-unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most)
+unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned max)
 {
     unsigned count = 0;
-    while (count < most && stacks_node(stack, &stack, &pcs[count]))
+    while (count < max && stacks_node(stack, &stack, &pcs[count]))
         count++;
     return count;
 }

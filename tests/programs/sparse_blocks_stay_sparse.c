@@ -54,16 +54,16 @@ static size_t grown(size_t before)
 int main(int count, char **words)
 {
     size_t some = count > 1 ? (size_t)atoi(words[1]) : 4, rounds = 60 / some + 6;
-    size_t least = some > 100 ? MIB : 64 * MIB, most = some > 100 ? 8 * MIB : 4096 * MIB;
+    size_t min = some > 100 ? MIB : 64 * MIB, max = some > 100 ? 8 * MIB : 4096 * MIB;
     size_t before = resident_bytes(), page = (size_t)sysconf(_SC_PAGESIZE), written = 0;
     alarm(100);
     for (size_t i = 0; i < some; i++) {
-        resize(&arrays[i], least);
+        resize(&arrays[i], min);
     }
     for (size_t i = 0; i < some * rounds; i++) {
         struct array *array = &arrays[random_below(some)];
         size_t more = array->size + array->size / 2;
-        resize(array, more > most ? least : more);
+        resize(array, more > max ? min : more);
         written++;
         size_t more_in_memory = grown(before);
         CHECK_AT(more_in_memory < 32 * MIB + (some + written) * page, "%zu MiB after %zu calls",

@@ -12,7 +12,7 @@ cat >hook.c <<'END'
 #include <stdlib.h>
 #include <string.h>
 static unsigned calls;
-static void hook(void **frames, unsigned *count, unsigned most)
+static void hook(void **frames, unsigned *count, unsigned max)
 {
     void *small = malloc(500), *large = malloc(100000);
     __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);

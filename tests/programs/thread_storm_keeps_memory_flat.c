@@ -89,7 +89,7 @@ static void group_run(void)
 int main(int count, char **arguments)
 {
     long threads = count > 1 ? atol(arguments[1]) : THREADS;
-    size_t warm = 0, most = 0;
+    size_t warm = 0, max = 0;
     alarm(count > 1 ? 0 : 110);
     for (long started = 0; started < threads; started += TOGETHER) {
         group_run();
@@ -97,12 +97,12 @@ int main(int count, char **arguments)
         if (started < WARM_UP) {
             warm = now > warm ? now : warm;
         } else {
-            most = now > most ? now : most;
+            max = now > max ? now : max;
         }
     }
-    CHECK_AT(most <= warm + GROWTH_MIB * MIB,
+    CHECK_AT(max <= warm + GROWTH_MIB * MIB,
              "resident %zu KiB after %d threads, up to %zu KiB later", warm / 1024, WARM_UP,
-             most / 1024);
+             max / 1024);
     CHECK(heap_works(1));
     return check_result();
 }

@@ -59,13 +59,13 @@ static void let_go(struct tally *tally, void **slot)
     *slot = NULL;
 }
 
-static void mix(struct tally *tally, uint64_t seed, unsigned steps, size_t most)
+static void mix(struct tally *tally, uint64_t seed, unsigned steps, size_t max)
 {
     void **slots = got(tally, calloc(SLOTS, sizeof *slots));
     uint64_t random = seed;
     for (unsigned i = 0; i < steps; i++) {
         void **slot = &slots[next(&random) % SLOTS];
-        size_t size = 1 + next(&random) % most;
+        size_t size = 1 + next(&random) % max;
         if (*slot != NULL && next(&random) % 4 == 0) {
             gone(tally, *slot);
             *slot = got(tally, realloc(*slot, size));

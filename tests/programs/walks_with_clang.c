@@ -70,7 +70,7 @@ static NOINLINE void first(void (*leaf)(size_t), size_t size)
 }
 
 /* The frames of the one line of the profile that has `size` live: "1: SIZE [1: SIZE] @ 0x... " */
-static int frames_of(const char *profile, size_t size, uintptr_t *frames, int most)
+static int frames_of(const char *profile, size_t size, uintptr_t *frames, int max)
 {
     for (const char *line = profile; line != NULL; line = strchr(line + 1, '\n')) {
         unsigned long blocks, bytes;
@@ -78,7 +78,7 @@ static int frames_of(const char *profile, size_t size, uintptr_t *frames, int mo
             continue;
         const char *at = strchr(line, '@'), *end = strchr(line + 1, '\n');
         int found = 0;
-        while (at != NULL && found < most && (at = strstr(at, " 0x")) != NULL &&
+        while (at != NULL && found < max && (at = strstr(at, " 0x")) != NULL &&
                (end == NULL || at < end))
             frames[found++] = strtoull(++at, NULL, 16);
         return found;

@@ -88,8 +88,8 @@ static void check(struct block *block)
 static size_t any_size(uint64_t *random)
 {
     uint64_t kind = mix(random) % 64;
-    size_t most = kind == 0 ? 300000 : kind < 8 ? 20000 : 500;
-    return sizeof(struct block) + 2 + mix(random) % most;
+    size_t max = kind == 0 ? 300000 : kind < 8 ? 20000 : 500;
+    return sizeof(struct block) + 2 + mix(random) % max;
 }
 
 static void turn(uint64_t *random)

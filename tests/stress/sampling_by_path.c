@@ -111,7 +111,7 @@ static double odds(size_t usable, double rate)
 
 static void find_sizes(void)
 {
-    size_t least = 1, before = 0;
+    size_t min = 1, before = 0;
     for (size_t size = 1; size <= 32769; size++) {
         void *block = malloc(size);
         size_t usable = malloc_usable_size(block);
@@ -119,11 +119,11 @@ static void find_sizes(void)
         if (usable == before)
             continue;
         if (before != 0) {
-            sizes[size_count++] = least;
-            sizes[size_count++] = (least + before) / 2;
+            sizes[size_count++] = min;
+            sizes[size_count++] = (min + before) / 2;
             sizes[size_count++] = before;
         }
-        least = size;
+        min = size;
         before = usable;
     }
     static const size_t large[] = {32769, 40000, 65536, 100000, 300000, 1000000};
@@ -157,8 +157,8 @@ static void cell_run(const struct path *path, struct cell *cell, unsigned n, dou
     blocks[0] = take(path, cell->size, n);
     cell->usable = malloc_usable_size(blocks[0]);
     free(blocks[0]);
-    double p = odds(cell->usable, rate), trials = ceil(expected / p), most = brief ? 1e5 : 3e7;
-    trials = trials > most ? most : trials < 200 ? 200 : trials;
+    double p = odds(cell->usable, rate), trials = ceil(expected / p), max = brief ? 1e5 : 3e7;
+    trials = trials > max ? max : trials < 200 ? 200 : trials;
     cell->trials = cell->got = 0;
     if (trials * p < EXPECTED_MIN)
         return;

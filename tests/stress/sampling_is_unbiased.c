@@ -69,7 +69,7 @@ static uint64_t simulated_samples;
 static _Thread_local double clock_bytes;
 static _Thread_local bool clock_started;
 static _Thread_local uint64_t random_state;
-static size_t class_usable[CLASSES_MAX], class_least[CLASSES_MAX];
+static size_t class_usable[CLASSES_MAX], class_min[CLASSES_MAX];
 static unsigned classes;
 static int failures;
 static bool quiet;
@@ -333,14 +333,14 @@ static double expected_at(pattern run, unsigned trials, int64_t rate)
     return run == by_realloc ? trials * odds(REALLOC_FROM, rate) : 0;
 }
 
-static struct sum row_run(pattern run, unsigned class, int64_t rate, unsigned trials, bool least)
+static struct sum row_run(pattern run, unsigned class, int64_t rate, unsigned trials, bool min)
 {
     struct sum sum;
     size_t usable = class_usable[class];
     double p = odds(usable, rate), extra = expected_at(run, trials, rate);
     set_rate(rate);
     uint64_t before = samples_taken();
-    run(least ? class_least[class] : usable, usable, trials);
+    run(min ? class_min[class] : usable, usable, trials);
     sum.got = (double)(samples_taken() - before);
     sum.expected = trials * p + extra;
     sum.variance = trials * p * (1 - p) + extra;
@@ -427,7 +427,7 @@ static struct sum mixed_run(unsigned trials)
         unsigned class = (unsigned)(random_next() % classes * (random_next() % 1024) / 1024);
         double p = odds(class_usable[class], rate);
         free(blocks[i % BATCH]);
-        blocks[i % BATCH] = take(class_least[class], class_usable[class]);
+        blocks[i % BATCH] = take(class_min[class], class_usable[class]);
         sum.expected += p;
         sum.variance += p * (1 - p);
     }
@@ -505,7 +505,7 @@ static void find_classes(void)
         }
         if (usable != before && classes < CLASSES_MAX) {
             class_usable[classes] = before = usable;
-            class_least[classes++] = size;
+            class_min[classes++] = size;
         }
     }
     const size_t large[] = {50000, 200000, 1000000, 5000000};
@@ -513,7 +513,7 @@ static void find_classes(void)
         void *block = malloc(large[i]);
         class_usable[classes] =
             sampler == LIBRARY ? malloc_usable_size(block) : large[i] / 4096 * 4096 + 4096;
-        class_least[classes++] = large[i];
+        class_min[classes++] = large[i];
         free(block);
     }
 }

@@ -10,11 +10,11 @@ static struct range all[RANGES];
 static struct ranges ranges;
 static size_t count;
 
-static uint32_t dice(uint32_t most)
+static uint32_t dice(uint32_t max)
 {
     static uint64_t state = 11;
     state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(state >> 33) % most;
+    return (uint32_t)(state >> 33) % max;
 }
 
 /* Some are not the ones that are looked for, whatever their place. */

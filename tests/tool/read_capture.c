@@ -540,8 +540,8 @@ static void a_real_program_did_what_it_says(const char *tool, const char *self)
     assert(sum_of(&profile, "worker", "inuse_requested") == BLOCKS / 2 * BLOCK);
     assert(sum(&profile, "alloc_objects") == profile.exact_allocs);
     assert(sum(&profile, "alloc_space") == profile.exact_alloc_bytes);
-    int64_t peak = sum(&profile, "peak_space"), least = LARGE + BLOCKS / 2 * BLOCK;
-    assert(peak >= least && peak < least + 500000);
+    int64_t peak = sum(&profile, "peak_space"), min = LARGE + BLOCKS / 2 * BLOCK;
+    assert(peak >= min && peak < min + 500000);
     assert(sum(&profile, "inuse_space") < LARGE);
     const char *first = profile_text(&profile, profile_mapping_at(&profile, 1)->path);
     assert(strstr(first, "tool_read_capture") != NULL);

@@ -268,7 +268,7 @@ static void draw(const uint32_t *table, double rate, struct coverage coverage[2]
 
 int main(void)
 {
-    static const double rates[] = {16384, 65536}, most[] = {97, 99};
+    static const double rates[] = {16384, 65536}, max[] = {97, 99};
     struct coverage all[2][REALLOC + 1] = {0};
     bool right = true;
     for (size_t i = 0; i < COUNT_OF(programs); i++)
@@ -281,7 +281,7 @@ int main(void)
             double share = 100.0 * one->inside / one->bars;
             printf("%s of %s: %.1f %% of %u bars hold the truth\n", bytes ? "bytes" : "counts",
                    kind == REALLOC ? "realloc" : "malloc", share, one->bars);
-            right = right && one->bars > 400 && share >= 93 && share <= most[bytes];
+            right = right && one->bars > 400 && share >= 93 && share <= max[bytes];
         }
     return right ? 0 : 1;
 }

@@ -16,7 +16,7 @@
 #include "tests/tool/profiles.h"
 #include "tests/unit/unit.h"
 
-enum { HEAPS = 300, SITES_MAX = 6, BLOCKS_MAX = 12, RATE = 524288, BLOCK_MOST = 700000 };
+enum { HEAPS = 300, SITES_MAX = 6, BLOCKS_MAX = 12, RATE = 524288, BLOCK_MAX_SIZE = 700000 };
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -71,7 +71,7 @@ static void mix_make(struct profile *profile)
         large = (struct capture_class){.size = 0};
         for (unsigned i = 0; i < count; i++)
             site_make(&rows[i], &large, i + 2);
-    } while (large.peak.bytes < large.live.bytes || large.peak.bytes < BLOCK_MOST);
+    } while (large.peak.bytes < large.live.bytes || large.peak.bytes < BLOCK_MAX_SIZE);
     profile_start(profile);
     profile->kind = PROFILE_HEAP;
     capture_samples_start(&samples, profile, false);

@@ -204,8 +204,8 @@ static void bytes_have_a_place(void)
 /* Within an eighth, or 256 KiB. */
 static bool near(uint64_t a, uint64_t b)
 {
-    uint64_t apart = a > b ? a - b : b - a, most = (a > b ? a : b) / 8;
-    return apart <= (most > (256 << 10) ? most : 256 << 10);
+    uint64_t apart = a > b ? a - b : b - a, max = (a > b ? a : b) / 8;
+    return apart <= (max > (256 << 10) ? max : 256 << 10);
 }
 
 /* What the counters say is in memory against what the kernel says, with all blocks written to. */

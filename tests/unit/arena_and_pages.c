@@ -22,9 +22,9 @@ static uint16_t owner[SHADOW]; /* by unit: the run's number plus one */
 static size_t live_units;
 static uint64_t seed = 7;
 
-static uint32_t upto(uint32_t most)
+static uint32_t upto(uint32_t max)
 {
-    return (uint32_t)(unit_random(&seed) % most) + 1;
+    return (uint32_t)(unit_random(&seed) % max) + 1;
 }
 
 /* Claims or frees units in the shadow; how many were not as they should be. */

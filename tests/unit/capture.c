@@ -277,7 +277,7 @@ static void a_cut_file_is_read_as_far_as_it_goes(void)
 {
     static const struct capture_calls counting = {.whole = count};
     struct capture_error error;
-    unsigned most = 0;
+    unsigned max = 0;
     for (size_t length = 0; length < file_length;
          length += length + 1000 < file_length ? 1 + length / 300 : 1) {
         uint8_t *copy = malloc(length + 1); /* so that reading beyond it is seen */
@@ -286,11 +286,11 @@ static void a_cut_file_is_read_as_far_as_it_goes(void)
         records_read = 0;
         enum capture_result result = capture_read(copy, length, &counting, NULL, &error);
         assert(result == (length < FORMAT_HEAD_SIZE ? CAPTURE_REFUSED : CAPTURE_TORN));
-        assert(error.offset <= length && error.reason != NULL && records_read >= most);
-        most = records_read;
+        assert(error.offset <= length && error.reason != NULL && records_read >= max);
+        max = records_read;
         free(copy);
     }
-    assert(most == 2);
+    assert(max == 2);
 }
 
 static void a_changed_bit_is_seen(void)

@@ -65,7 +65,7 @@ static void operate(struct heap *heap, unsigned count, unsigned class, unsigned 
                     uint64_t *random)
 {
     static void *blocks[SLOTS];
-    uint64_t most = 0;
+    uint64_t max = 0;
     rings = 0;
     for (unsigned i = 0; i < count; i++) {
         void **slot = &blocks[unit_random(random) % SLOTS];
@@ -76,14 +76,14 @@ static void operate(struct heap *heap, unsigned count, unsigned class, unsigned 
         *slot = take(heap, mark, random);
         if (i % 8 == 0) {
             uint64_t now = unseen();
-            most = now > most ? now : most;
+            max = now > max ? now : max;
         }
     }
     for (unsigned i = 0; i < SLOTS; i++)
         if (blocks[i] != NULL)
             unit_free(heap, blocks[i]);
     memset(blocks, 0, sizeof blocks);
-    assert(most <= COUNTS_UNSEEN_MAX);
+    assert(max <= COUNTS_UNSEEN_MAX);
 }
 
 /* The file stays open. */

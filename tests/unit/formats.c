@@ -23,21 +23,21 @@ static size_t text_length;
 
 static int keep(void *context, const void *bytes, size_t length)
 {
-    size_t most = *(size_t *)context;
-    if (length > most - text_length)
+    size_t max = *(size_t *)context;
+    if (length > max - text_length)
         return ENOSPC;
     memcpy(text + text_length, bytes, length);
     text_length += length;
     return 0;
 }
 
-static int make(enum format_kind kind, bool accum, size_t most)
+static int make(enum format_kind kind, bool accum, size_t max)
 {
     char buffer[256];
     struct sink sink;
     struct format_options options = {.accum = accum, .reason = "test"};
     text_length = 0;
-    sink_to_function(&sink, keep, &most, buffer, sizeof buffer);
+    sink_to_function(&sink, keep, &max, buffer, sizeof buffer);
     static struct account account;
     options.account = &account;
     int error = format_write(SOURCE_HEAP, kind, &options, &sink);
@@ -191,8 +191,8 @@ int main(void)
         assert(make((enum format_kind)kind, true, sizeof text - 1) == 0 && text_length > 100);
         size_t whole = text_length;
         /* Another capture may be some bytes shorter: it tells other times. */
-        for (size_t most = 0; most + TIMES < whole; most += 1 + whole / 50)
-            assert(make((enum format_kind)kind, true, most) == ENOSPC && text_length <= most);
+        for (size_t max = 0; max + TIMES < whole; max += 1 + whole / 50)
+            assert(make((enum format_kind)kind, true, max) == ENOSPC && text_length <= max);
         assert(format_suffix((enum format_kind)kind)[0] == '.');
     }
     /* A sanitizer needs memory of its own. */

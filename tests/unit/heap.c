@@ -64,7 +64,7 @@ static size_t bytes_cached(const struct heap *heap)
 static size_t swing(struct heap *heap)
 {
     static void *held[HELD];
-    size_t most = 0;
+    size_t max = 0;
     for (int round = 0; round < 6; round++)
         for (unsigned class = 1; class <= CLASS_PAGED_LAST; class += 3) {
             unsigned count = class_size(class) > 1024 ? 100 : 1000;
@@ -73,27 +73,27 @@ static size_t swing(struct heap *heap)
             for (unsigned i = 0; i < count; i++)
                 unit_free(heap, held[i]);
             size_t now = bytes_cached(heap);
-            most = now > most ? now : most;
+            max = now > max ? now : max;
             assert(now <= heap->cache_bytes);
         }
-    return most;
+    return max;
 }
 
 static void bins_stay_within_the_cap(void)
 {
     /* Two small blocks and one of each larger class are the least a heap can work with. */
-    size_t least = 0, before = 0;
+    size_t min = 0, before = 0;
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
-        least += 3 * (class_size(class) < 32 << 10 ? class_size(class) : 1);
+        min += 3 * (class_size(class) < 32 << 10 ? class_size(class) : 1);
     static const size_t caps[] = {0, 256 << 10, 1 << 20, 16 << 20};
     heap_drop_parked(0, 0); /* they were made under another cap */
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
         config.cache = caps[i];
         struct heap *heap = unit_heap(0, 0);
-        size_t most = swing(heap);
-        assert(most <= caps[i] + least && heap->cache_bytes <= caps[i] + least);
-        assert(most > before); /* and the cap is what held it down */
-        before = most;
+        size_t max = swing(heap);
+        assert(max <= caps[i] + min && heap->cache_bytes <= caps[i] + min);
+        assert(max > before); /* and the cap is what held it down */
+        before = max;
         heap_end(heap);
     }
     config_defaults(&config);
@@ -403,22 +403,22 @@ static void bins_used_little_shrink(void)
     struct heap *heap = unit_heap(0, 0);
     unsigned class = class_of(64);
     void *blocks[BLOCKS];
-    size_t most = 0;
+    size_t max = 0;
     for (int turn = 0; turn < 20; turn++) { /* so that the bin grows */
         for (unsigned i = 0; i < BLOCKS; i++)
             blocks[i] = unit_malloc(heap, class);
         for (unsigned i = 0; i < BLOCKS; i++)
             unit_free(heap, blocks[i]);
     }
-    most = heap_cached(heap, class);
-    assert(most >= BLOCKS / 2);
+    max = heap_cached(heap, class);
+    assert(max >= BLOCKS / 2);
     config.return_delay_ms = 2;
-    for (int i = 0; i < 2000 && heap_cached(heap, class) > most / 8; i++) {
+    for (int i = 0; i < 2000 && heap_cached(heap, class) > max / 8; i++) {
         usleep(1000);
         unit_free(heap, unit_malloc(heap, class));
         heap_tick(heap);
     }
-    assert(heap_cached(heap, class) <= most / 8 && heap_cached(heap, class) > 0);
+    assert(heap_cached(heap, class) <= max / 8 && heap_cached(heap, class) > 0);
     config_defaults(&config);
     heap_end(heap);
 }

@@ -87,7 +87,7 @@ static void follows_the_shadow(void)
 {
     static int row_of[RECORDS]; /* + 1 */
     uint64_t random = 7;
-    unsigned kept = MOST, most = MOST;
+    unsigned kept = MOST, max = MOST;
     assert(recent_max() == 0 && recent_set_max(MOST) == 0 && recent_max() == MOST);
     while (begun < EVENTS) {
         unsigned i = (unsigned)(unit_random(&random) % RECORDS);
@@ -96,7 +96,7 @@ static void follows_the_shadow(void)
             shadow[begun].record = (int)i;
             begin(&records[i], shadow[begun].requested);
             row_of[i] = (int)++begun;
-            kept = kept < most ? kept + 1 : most;
+            kept = kept < max ? kept + 1 : max;
         } else {
             end(&records[i], shadow[row_of[i] - 1].requested);
             shadow[row_of[i] - 1].record = -1;
@@ -104,10 +104,10 @@ static void follows_the_shadow(void)
         }
         if (begun % 500 == 0 && row_of[i] != 0) {
             compare(kept, recent_max());
-            most = 1 + (unsigned)(unit_random(&random) % 700);
-            kept = kept < most ? kept : most;
-            assert(recent_set_max(most) == 0);
-            compare(kept, most);
+            max = 1 + (unsigned)(unit_random(&random) % 700);
+            kept = kept < max ? kept : max;
+            assert(recent_set_max(max) == 0);
+            compare(kept, max);
         }
     }
     kept = kept < begun ? kept : begun;

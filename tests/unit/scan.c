@@ -75,13 +75,13 @@ enum { NOTHING, WEAK, STRONG };
 static uint8_t edge[BLOCKS][BLOCKS], from_root[BLOCKS];
 static bool reach[BLOCKS][BLOCKS]; /* by pointers of any kind, among lost blocks */
 
-static void spread(uint8_t *seen, unsigned least)
+static void spread(uint8_t *seen, unsigned min)
 {
     for (bool more = true; more;) {
         more = false;
         for (unsigned i = 0; i < BLOCKS; i++)
             for (unsigned k = 0; k < BLOCKS; k++)
-                if (seen[i] && !seen[k] && edge[i][k] >= least)
+                if (seen[i] && !seen[k] && edge[i][k] >= min)
                     seen[k] = more = true;
     }
 }

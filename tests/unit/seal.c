@@ -35,8 +35,8 @@ static void ranges_are_those_of_a_model(void)
     assert(seal_prepare(FAR, UNITS));
     for (unsigned i = 0; i < unit_times(200000); i++) {
         unsigned first = (unsigned)(unit_random(&random) % UNITS);
-        unsigned most = (unit_random(&random) & 1) != 0 ? UNITS - first : 3;
-        unsigned units = 1 + (unsigned)(unit_random(&random) % most);
+        unsigned max = (unit_random(&random) & 1) != 0 ? UNITS - first : 3;
+        unsigned units = 1 + (unsigned)(unit_random(&random) % max);
         if (first + units > UNITS)
             units = UNITS - first;
         assert(seal_any(FAR + first, units) == any_in(sealed, first, units));

@@ -49,14 +49,14 @@ static unsigned spans_of_a_wrong_length(void)
     unsigned faults = 0;
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         const struct size_class *c = &size_classes[class];
-        size_t least = c->units_min, most = c->units_max, blocks = sizes_blocks(c, most);
-        faults += least * UNIT < c->size || (least - c->step) * UNIT >= c->size || most < least;
-        faults += least % c->step != 0 || most % c->step != 0;
-        faults += blocks > SPAN_BLOCKS_MAX || blocks * c->size > most * UNIT;
-        faults += most > 8 && c->size <= SMALL_MAX;
-        faults += most > (c->size <= MIDDLE_MAX ? 16 : 32);
+        size_t min = c->units_min, max = c->units_max, blocks = sizes_blocks(c, max);
+        faults += min * UNIT < c->size || (min - c->step) * UNIT >= c->size || max < min;
+        faults += min % c->step != 0 || max % c->step != 0;
+        faults += blocks > SPAN_BLOCKS_MAX || blocks * c->size > max * UNIT;
+        faults += max > 8 && c->size <= SMALL_MAX;
+        faults += max > (c->size <= MIDDLE_MAX ? 16 : 32);
         /* A 32nd may be lost at the end. */
-        faults += (most * UNIT - blocks * c->size) * 32 > most * UNIT;
+        faults += (max * UNIT - blocks * c->size) * 32 > max * UNIT;
     }
     return faults;
 }

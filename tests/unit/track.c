@@ -319,11 +319,11 @@ static void children_in_our_memory_take_no_row(void)
 static void large_blocks_have_ranges(void)
 {
     uint32_t last = 0;
-    for (size_t usable = UNIT, least = UNIT; usable < BLOCK_MAX * 8; usable += UNIT) {
+    for (size_t usable = UNIT, min = UNIT; usable < BLOCK_MAX * 8; usable += UNIT) {
         uint32_t kind = site_kind_large(usable);
         if (kind != last)
-            least = usable;
-        assert(kind >= last && usable - least < least / 32 + 1);
+            min = usable;
+        assert(kind >= last && usable - min < min / 32 + 1);
         last = kind;
     }
     last = 0;

@@ -215,9 +215,9 @@ static __attribute__((noinline)) void leaf_asks_for_few(void)
 {
     struct caller from = CALLER_HERE;
     expected[expected_count++] = from.pc;
-    for (unsigned most = 1; most < 20; most++) {
-        unwind(&walk, &from, most);
-        assert(walk.cut && walk.count == most && walk.same == 0 && ends_as_expected(&walk));
+    for (unsigned max = 1; max < 20; max++) {
+        unwind(&walk, &from, max);
+        assert(walk.cut && walk.count == max && walk.same == 0 && ends_as_expected(&walk));
     }
     expected_count--;
 }
@@ -294,8 +294,8 @@ static void small_stacks_are_enough(void)
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
         taken += 512 << 10;
 #endif
-        size_t size = (taken + (16 << 10)) & ~(size_t)4095, least = (size_t)PTHREAD_STACK_MIN;
-        assert(pthread_attr_setstacksize(&attributes, size < least ? least : size) == 0);
+        size_t size = (taken + (16 << 10)) & ~(size_t)4095, min = (size_t)PTHREAD_STACK_MIN;
+        assert(pthread_attr_setstacksize(&attributes, size < min ? min : size) == 0);
         assert(pthread_create(&thread, &attributes, small_thread, NULL) == 0);
         assert(pthread_join(thread, NULL) == 0);
         pthread_attr_destroy(&attributes);

@@ -328,7 +328,7 @@ void mi_option_disable(mi_option_t option);
 void mi_option_set_enabled(mi_option_t option, bool enable);
 void mi_option_set_enabled_default(mi_option_t option, bool enable);
 mi_decl_nodiscard long mi_option_get(mi_option_t option);
-mi_decl_nodiscard long mi_option_get_clamp(mi_option_t option, long least, long most);
+mi_decl_nodiscard long mi_option_get_clamp(mi_option_t option, long min, long max);
 mi_decl_nodiscard size_t mi_option_get_size(mi_option_t option);
 void mi_option_set(mi_option_t option, long value);
 void mi_option_set_default(mi_option_t option, long value);

@@ -32,7 +32,7 @@ struct unpacking {
 static bool is_gzip(const char *bytes, size_t size);
 static enum unpack_result unpack_gzip(struct unpacking *it);
 static bool grow(struct unpacking *it);
-static unsigned at_most(size_t size);
+static unsigned chunk_of(size_t size);
 static unsigned at_once(size_t room);
 static enum unpack_result unpack_zstd(struct unpacking *it);
 
@@ -70,7 +70,7 @@ static enum unpack_result unpack_gzip(struct unpacking *it)
             result = UNPACK_REFUSED;
             break;
         }
-        unsigned in = at_most(it->size - it->used), room = at_once(it->out->room - it->out->size);
+        unsigned in = chunk_of(it->size - it->used), room = at_once(it->out->room - it->out->size);
         stream.next_in = (Bytef *)(uintptr_t)(it->bytes + it->used);
         stream.avail_in = in;
         stream.next_out = (Bytef *)it->out->bytes + it->out->size;
@@ -119,7 +119,7 @@ static bool grow(struct unpacking *it)
     return true;
 }
 
-static unsigned at_most(size_t size)
+static unsigned chunk_of(size_t size)
 {
     return size > UINT_MAX / 2 ? UINT_MAX / 2 : (unsigned)size;
 }

@@ -166,11 +166,11 @@
     }
 
     function spark(row, values) {
-        const td = cell(row, "more"), most = Math.max(...values);
-        if (!(most > 0))
+        const td = cell(row, "more"), max = Math.max(...values);
+        if (!(max > 0))
             return;
         const path = values.map((v, i) => (i * 56 / (values.length - 1) + 1).toFixed(1) + "," +
-                                (15 - 13 * Math.max(0, v) / most).toFixed(1)).join(" ");
+                                (15 - 13 * Math.max(0, v) / max).toFixed(1)).join(" ");
         const picture = flame_element("svg", {width: 58, height: 16, role: "img"}, td);
         flame_element("polyline", {"class": "spark", points: path}, picture);
     }

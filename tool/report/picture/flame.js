@@ -71,7 +71,7 @@ function flame_reversed(nodes) {
             into = next;
         }
     }
-    const result = [], least = top.value / 20000;
+    const result = [], value_min = top.value / 20000;
     const add = (from, parent, left) => {
         const node = {
             frame: from.frame, rest: from.rest || false, value: from.value, objects: from.objects,
@@ -84,7 +84,7 @@ function flame_reversed(nodes) {
     const waiting = [[top, null, 0]];
     while (waiting.length > 0) {
         const [from, parent, left] = waiting.pop(), node = add(from, parent, left);
-        const below = [...from.below.values()].filter(b => b.value >= least)
+        const below = [...from.below.values()].filter(b => b.value >= value_min)
             .sort((a, b) => b.value - a.value);
         let at = left;
         for (const next of below) {
@@ -181,7 +181,7 @@ function flame(svg, nodes, host) {
         nodes = others;
         zoomed = root = nodes[0];
         chosen = null;
-        deepest = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
+        deepest = nodes.reduce((max, node) => Math.max(max, node.depth), 0);
     }
 
     function label(node) {
@@ -282,14 +282,14 @@ function flame(svg, nodes, host) {
     }
 
     function show(node, x, y) {
-        const most = Math.min(150, Math.floor((width - 30) / 6.7));
+        const length_max = Math.min(150, Math.floor((width - 30) / 6.7));
         let wide = 0, down = 19;
         tip.replaceChildren();
         const back = flame_element("rect", {"class": "tip", rx: 5}, tip);
         told(node).forEach((line, i) => {
             const text = flame_element("text", {
                 "class": i === 0 ? "tx strong" : "sub", x: 10, y: down
-            }, tip, line.length > most ? flame_fit(line, most) : line);
+            }, tip, line.length > length_max ? flame_fit(line, length_max) : line);
             tip.style.display = "";
             wide = Math.max(wide, text.getComputedTextLength());
             down += 17;
