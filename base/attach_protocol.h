@@ -38,8 +38,14 @@ struct attach_request {
 
 struct attach_answer {
     uint32_t magic;  /* ATTACH_ANSWER */
-    int32_t status;  /* 0 or an errno value; the text says more */
+    int32_t status;  /* 0, an errno value, or ATTACH_NO_...; the text says more */
     uint32_t length; /* of the text in the packets that follow */
+};
+
+/* Lines with a word that the library does not know: above all errno values, which end at 4095. */
+enum {
+    ATTACH_NO_VERB = 4096,
+    ATTACH_NO_OPTION = 4097,
 };
 
 /*

@@ -127,7 +127,8 @@ static bool sampling_begin(struct sampling *sampling)
     const char *rate = arguments_value(sampling->arguments, FLAG_RATE_HZ);
     char *answer = NULL, line[ATTACH_LINE_MAX];
     if (!ask(sampling, "cpu", -1, &answer)) {
-        if (strstr(sampling->error->text, "no verb"))
+        free(answer);
+        if (sampling->error->code == ATTACH_NO_VERB)
             return error_hint(sampling->error, "its libmemoir.so has no CPU profiler: start it "
                                                "with a newer one");
         return false;

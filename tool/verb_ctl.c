@@ -35,7 +35,11 @@ struct asking {
 
 static bool answers_print(struct asking *asking, const struct arguments *arguments);
 static bool words_send(struct asking *asking, const char *verb, char **words, int fd);
-static bool word_refused(struct asking *asking);
+static bool refuse(struct asking *asking, const char *line, const char *answer);
+static bool refuse_verb(struct asking *asking, const char *verb);
+static bool refuse_option(struct asking *asking, const char *option);
+static bool refuse_dump(struct asking *asking, const char *name, const char *cause, bool of_heap);
+static void path_complete(const struct process *process, const char *name, char path[PATH_MAX]);
 static const char *verb_nearest(const char *verbs, const char *word, size_t length, size_t *found);
 static const char *option_nearest(const char *word, size_t length, size_t *found);
 static void answer_print(struct asking *asking, const char *answer);
@@ -43,7 +47,6 @@ static void json_begin(struct asking *asking);
 static void fact_put(struct asking *asking, const char *key, const char *value);
 static bool format_choose(const char *file, pid_t pid, const char **format, struct error *error);
 static bool dump_make(struct asking *asking, const char *file, const char *format);
-static bool dump_refused(struct asking *asking);
 static bool recording_begin(struct asking *asking, const char *file);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
@@ -111,27 +114,52 @@ static bool words_send(struct asking *asking, const char *verb, char **words, in
         length += (size_t)snprintf(line + length, sizeof line - length, "%s%s",
                                    length > 0 ? " " : "", *words);
     }
-    if (!attach_ask(&asking->process, line, fd, &answer, asking->error))
-        return word_refused(asking);
-    answer_print(asking, answer);
+    bool done = attach_ask(&asking->process, line, fd, &answer, asking->error);
+    if (done)
+        answer_print(asking, answer);
+    else if (answer)
+        refuse(asking, line, answer);
     free(answer);
-    return true;
+    return done;
 }
 
-/* Names the nearest verb or option if the process does not know one. */
-static bool word_refused(struct asking *asking)
+/* Adds the next step to what the process answered, where it is known. */
+static bool refuse(struct asking *asking, const char *line, const char *answer)
 {
-    const char *verb = strstr(asking->error->text, "no verb '");
-    const char *option = strstr(asking->error->text, "no option '");
-    if (!verb && !option)
-        return false;
-    const char *word = strchr(verb ? verb : option, '\'') + 1;
-    size_t length = strcspn(word, "'"), best_length = 0;
-    const char *best = verb ? verb_nearest(asking->verbs, word, length, &best_length)
-                            : option_nearest(word, length, &best_length);
-    return best ? error_hint(asking->error, "did you mean %.*s?", (int)best_length, best)
-                : error_hint(asking->error, "memoir ctl %d %s", asking->process.pid,
-                             verb ? "help" : "show");
+    const char *verb = line + strspn(line, " "), *option = verb + strcspn(verb, " ");
+    const char *dump = attach_fact(answer, "dump"), *cause = attach_fact(answer, "cause");
+    if (asking->error->code == ATTACH_NO_VERB)
+        return refuse_verb(asking, verb);
+    if (asking->error->code == ATTACH_NO_OPTION)
+        return refuse_option(asking, option + strspn(option, " "));
+    return dump && cause && refuse_dump(asking, dump, cause, strncmp(verb, "dump", 4) == 0);
+}
+
+static bool refuse_verb(struct asking *asking, const char *verb)
+{
+    size_t found = 0;
+    const char *best = verb_nearest(asking->verbs, verb, strcspn(verb, " "), &found);
+    return best ? error_hint(asking->error, "did you mean %.*s?", (int)found, best)
+                : error_hint(asking->error, "memoir ctl %d help", asking->process.pid);
+}
+
+static bool refuse_option(struct asking *asking, const char *option)
+{
+    size_t found = 0;
+    const char *best = option_nearest(option, strcspn(option, " =:"), &found);
+    return best ? error_hint(asking->error, "did you mean %.*s?", (int)found, best)
+                : error_hint(asking->error, "memoir ctl %d show", asking->process.pid);
+}
+
+/* Where the process puts its dumps can't change while it runs; a file of the caller's can. */
+static bool refuse_dump(struct asking *asking, const char *name, const char *cause, bool of_heap)
+{
+    char file[PATH_MAX], path[PATH_MAX];
+    snprintf(file, sizeof file, "%.*s", (int)strcspn(name, "\n"), name);
+    path_complete(&asking->process, file, path);
+    error_set(asking->error, asking->error->status, "process %d: no dump %s: %.*s",
+              asking->process.pid, path, (int)strcspn(cause, "\n"), cause);
+    return of_heap && error_hint(asking->error, "memoir ctl %d dump FILE", asking->process.pid);
 }
 
 static const char *verb_nearest(const char *verbs, const char *word, size_t length, size_t *found)
@@ -266,20 +294,7 @@ static bool dump_make(struct asking *asking, const char *file, const char *forma
         fact_put(asking, "dump", file);
     else if (fd >= 0 && ok)
         output_say_file(file);
-    return ok || (fd < 0 && dump_refused(asking));
-}
-
-/* Where the process puts its dumps can't change while it runs; a file of the caller's can. */
-static bool dump_refused(struct asking *asking)
-{
-    char path[PATH_MAX];
-    const char *name = strstr(asking->error->text, "no dump ");
-    if (!name)
-        return false;
-    path_complete(&asking->process, name + strlen("no dump "), path);
-    error_set(asking->error, asking->error->status, "process %d: no dump %s", asking->process.pid,
-              path);
-    return error_hint(asking->error, "memoir ctl %d dump FILE", asking->process.pid);
+    return ok;
 }
 
 /* A recording grows until it is stopped or the process ends: the process keeps the file. */
@@ -300,7 +315,7 @@ static bool recording_begin(struct asking *asking, const char *file)
     close(fd);
     if (!ok)
         unlink(file);
-    if (!ok && strstr(asking->error->text, "is under way"))
+    if (!ok && asking->error->code == EBUSY)
         error_hint(asking->error, "memoir ctl %d record stop", asking->process.pid);
     return ok;
 }

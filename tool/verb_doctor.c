@@ -203,6 +203,7 @@ static void check_answers(struct doctor *doctor, const struct process *process)
     char *answer = NULL, start[64];
     if (!attach_ask(process, "show", -1, &answer, &error)) {
         doctor_say(doctor, MARK_BAD, error.hint[0] ? error.hint : NULL, "%s", error.text);
+        free(answer);
         return;
     }
     doctor_say(doctor, MARK_GOOD, NULL, "it answers");

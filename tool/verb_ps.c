@@ -105,7 +105,7 @@ static void row_fill(struct row *row, bool all)
     const struct passwd *owner = getpwuid(row->process.user);
     const char *refusal = attach_refusal(&row->process), *value;
     struct error error = {.status = ERROR_TARGET};
-    char *answer;
+    char *answer = NULL;
     if (owner)
         snprintf(row->user, sizeof row->user, "%s", owner->pw_name);
     else
@@ -119,6 +119,7 @@ static void row_fill(struct row *row, bool all)
                       : "does not answer (memoir ctl shows why)";
     if (refusal) {
         snprintf(row->reason, sizeof row->reason, "%s", refusal);
+        free(answer);
         return;
     }
     if ((value = attach_fact(answer, "live_bytes")) != NULL)
@@ -126,8 +127,10 @@ static void row_fill(struct row *row, bool all)
     value = attach_fact(answer, "profile.off_s");
     row->off_s = value != NULL ? (int64_t)strtoull(value, NULL, 10) : -1;
     free(answer);
-    if (!attach_ask(&row->process, "show", -1, &answer, &error))
+    if (!attach_ask(&row->process, "show", -1, &answer, &error)) {
+        free(answer);
         return;
+    }
     value = attach_fact(answer, "heap");
     row->sampling = value != NULL && strncmp(value, "on\n", 3) == 0;
     if ((value = attach_fact(answer, "capture")) != NULL)

@@ -81,8 +81,10 @@ static bool process_ask(struct stats *stats, const struct process *process, stru
 {
     char *answer = NULL;
     struct smaps smaps;
-    if (!attach_ask(process, "stats", -1, &answer, error))
+    if (!attach_ask(process, "stats", -1, &answer, error)) {
+        free(answer);
         return false;
+    }
     if (!smaps_read(&smaps, process->pid, answer)) {
         error_set(error, ERROR_TARGET, "process %d: /proc/%d/smaps can't be read: %s", process->pid,
                   process->pid, strerror(errno == 0 ? ESRCH : errno));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The protocol: a line in, text out. One row a verb. Answers are lines "key:value", readable for
- * people and scripts; an error is one line "error: ..." that says what to do.
+ * people and scripts; an error is one line "error: ..." that says what to do. After the error of a
+ * dump, its file and the cause follow in lines of their own.
  *
  * No command names a file: a dump goes where the program was told to put dumps, or to a file that
  * the client itself has opened.
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/attach_protocol.h"
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/config_value.h"
@@ -79,7 +81,7 @@ int control_command(const char *line, size_t length, int fd, struct sink *sink)
                                         " takes no argument, but got", "");
         return verbs[i].run(&request);
     }
-    return request_refuse(&request, EINVAL, "no verb", (struct word){all.text, verb},
+    return request_refuse(&request, ATTACH_NO_VERB, "no verb", (struct word){all.text, verb},
                           "; 'help' lists them");
 }
 
@@ -170,7 +172,7 @@ static int verb_show(struct request *request)
     if (request->argument.length > 0) {
         const struct config_option *option = find_option(request->argument);
         if (option == NULL)
-            return request_refuse(request, EINVAL, "no option", request->argument,
+            return request_refuse(request, ATTACH_NO_OPTION, "no option", request->argument,
                                   "; 'show' lists them");
         show(request, option);
         return 0;
@@ -223,7 +225,7 @@ static int verb_set(struct request *request)
     struct word value = request_trim(argument.text + at + 1, argument.length - at - 1);
     const struct config_option *option = find_option(key);
     if (option == NULL)
-        return request_refuse(request, EINVAL, "no option", key, "; 'show' lists them");
+        return request_refuse(request, ATTACH_NO_OPTION, "no option", key, "; 'show' lists them");
     return change(request, option, value);
 }
 
@@ -345,6 +347,8 @@ int request_dump(struct request *request, enum dump_source source)
                        error); /* dump.prefix can't change now: the client has other advice */
         sink_format(request->out, "error: no dump%s%s: %s\n", name[0] ? " " : "", name,
                     print_string(&text));
+        if (name[0] != '\0')
+            sink_format(request->out, "dump:%s\ncause:%s\n", name, print_string(&text));
         return error;
     }
     if (request->fd < 0)

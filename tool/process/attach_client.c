@@ -142,8 +142,7 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
         error_set(error, kind, "process %d: %.*s", process->pid, (int)strcspn(text, "\n"), text);
     else
         error_set(error, kind, "process %d: '%s': %s", process->pid, line, strerror(status));
-    free(*answer);
-    *answer = NULL;
+    error->code = status;
     return false;
 }
 

@@ -13,7 +13,8 @@
 const char *attach_refusal(const struct process *process);
 
 /* Sends one line, with the descriptor `fd` or none (-1), and brings its answer, a string to free.
- * False: it could not be asked, or it refused; its own words are in the error then. */
+ * False: it could not be asked (the answer is NULL), or it refused: then the error has the answer's
+ * first line and `code`, and the answer is to be freed, too. */
 bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
                 struct error *error);
 

@@ -16,6 +16,7 @@ bool error_set(struct error *error, enum error_status status, const char *format
 {
     va_list list;
     error->status = status;
+    error->code = 0;
     error->hint[0] = '\0';
     va_start(list, format);
     vsnprintf(error->text, sizeof error->text, format, list);

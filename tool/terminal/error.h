@@ -19,6 +19,7 @@ enum error_status {
 
 struct error {
     enum error_status status;
+    int code;        /* what a process refused with (base/attach_protocol.h); else 0 */
     char text[1024]; /* cause and evidence, one line without its end */
     char hint[1024]; /* the next step, a command where there is one; may be empty */
 };
