@@ -24,7 +24,6 @@ table() {
                     word["UNSERVED"] = "**not served**" }
             $1 == of { text = $5
                 if (text == "") text = " "; else text = " " text " "
-                if ($3 == "HINT") text = " because:" text
                 printf "| `%s` | %s |%s|\n", $2, word[$3], text }' "$scratch/lines"
     done
 }
@@ -35,7 +34,7 @@ options() {
     awk -F '\t' '$1 == "option" && $3 == "UNSERVED" {
         printf "| `%s` | **not served** | %s |\n", $2, $5 }' "$scratch/lines"
     # Ten a row: a line stays short enough to be read.
-    awk -F '\t' 'function row() { print " | no effect | because: they tune parts that are built differently here. " \
+    awk -F '\t' 'function row() { print " | no effect | they tune parts that are built differently here. " \
             "The value is checked, and `opt.<name>` tells it |" }
         $1 == "option" && $3 == "HINT" {
             if (n > 0 && n % 10 == 0) row()
@@ -51,7 +50,7 @@ mimalloc_options() {
         $1 == "mimalloc_option" && $2 !~ /^deprecated_/ {
             name = "`" $2 "`"; gsub(/[|]/, "`, `", $5); if ($5 != "") name = name ", once `" $5 "`"
             split($4, initial, "/"); a = initial[1] == "" ? "-" : initial[1]; b = initial[2] == "" ? "-" : initial[2]
-            printf "| %s | %s | %s | %s%s |\n", name, a == b ? a : a ", " b, word[$3], $3 == "KNOWN" ? "because: " : "", $6 }' "$scratch/lines"
+            printf "| %s | %s | %s | %s |\n", name, a == b ? a : a ", " b, word[$3], $6 }' "$scratch/lines"
 }
 
 # fill FILE: FILE with the tables between their marks, "<!-- variables OF... -->" and "<!-- end -->"
