@@ -88,7 +88,9 @@ void suggest_filters(const struct request *request, const struct view *view)
         terminal_warn("no stack matches '%s'; it is a command: run one at a time", focus[0]);
     else if (suggest_file_nearest(focus[0], name))
         terminal_warn("no stack matches '%s'; did you mean the file %s?", focus[0], name);
-    else if (function_nearest(request->profile, focus[0], name))
+    else if (function_nearest(request->profile, focus[0], name) && strcmp(name, focus[0]) == 0)
+        terminal_warn("no stack matches '%s' and the other filters", focus[0]);
+    else if (name[0])
         terminal_warn("no stack matches '%s'; did you mean %s?", focus[0], name);
     else if (request->words.newest && !focus[1]) /* no file was named: perhaps this is one */
         terminal_warn("no stack matches '%s', and there is no file '%s'", focus[0], focus[0]);

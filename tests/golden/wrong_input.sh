@@ -131,6 +131,9 @@ memoir top report few.folded >said 2>errors
 grep -q "no stack matches 'report'; it is a command: run one at a time" errors || fail "two verbs: $(cat errors)"
 memoir top few.folded few.foldet >said 2>errors
 grep -q 'did you mean the file few.folded' errors || fail "a misspelt file: $(cat errors)"
+echo 'main;keep;keep_more 10' >word.folded
+memoir top word.folded keep -keep_more >said 2>errors
+grep -q "no stack matches 'keep' and the other filters" errors || fail "a filter that leaves out all: $(cat errors)"
 
 # dumps of one run are no sum
 memoir top prof.0001.heap prof.0002.heap >said 2>errors
