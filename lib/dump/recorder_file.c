@@ -276,9 +276,9 @@ static bool is_daemon(void)
     return stat_word(STAT_SESSION) == (uint64_t)process || (now != 0 && now != (uint64_t)parent);
 }
 
-/* A daemon may sleep for good. Other children are decided on at their first sleep after the 20 ms:
- * one that serves a short request has ended by then. What one that has no file yet records later
- * asks for it. */
+/* A daemon may sleep for good. Other children are decided on in their first sleep that lasts until
+ * the 20 ms are over: one that serves a short request has ended by then. What one that has no file
+ * yet records later asks for it. */
 int recorder_file_sleep(void)
 {
     bool late = os_now_ms() >= load_relaxed(&mirror_due_ms);

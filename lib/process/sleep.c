@@ -67,6 +67,7 @@ __attribute__((constructor(102))) static void look_up(void)
 struct sleep {
     struct interrupt_wait wait;
     uint64_t until_ns; /* UINT64_MAX: never */
+    uint64_t first_ns; /* when its first part is to end; 0: it has none, or that has passed */
     sigset_t mask;     /* the thread's own */
 };
 
@@ -75,13 +76,16 @@ static void mask_copy(struct sleep *sleep)
     memcpy(&sleep->mask, &sleep->wait.mask, sizeof sleep->wait.mask);
 }
 
-NOINLINE void sleep_file_make(uint64_t ns)
+NOINLINE uint64_t sleep_file_decide(uint64_t ns)
 {
     int kept = errno;
-    bool lasts = os_now_ms() + ns / 1000000 >= load_relaxed(&mirror_due_ms);
-    if (lasts && memory_is_own())
+    uint64_t now_ms = os_now_ms(), due_ms = load_relaxed(&mirror_due_ms);
+    if (now_ms + ns / NS_A_MS < due_ms)
+        return 0;
+    if (memory_is_own())
         dump_before_sleep();
     errno = kept;
+    return load_relaxed(&mirror_child) && now_ms < due_ms ? (due_ms - now_ms) * NS_A_MS : 0;
 }
 
 /* True: signals are blocked, and the call must let them through (sleep->mask). All of it is
@@ -97,48 +101,73 @@ static bool wait_begin(struct sleep *sleep, uint64_t ns)
     return blocked;
 }
 
-static bool sleep_begin(struct sleep *sleep, uint64_t ns)
+static bool cut(int result)
 {
-    sleep_file_look(ns);
-    return wait_begin(sleep, ns);
+    return result < 0 && errno == EINTR;
 }
 
-static bool sleep_again(struct sleep *sleep, bool cut)
+/* True, too, if the wait has parts: the call must end with the first one. */
+static bool parts_begin(struct sleep *sleep, uint64_t first_ns, bool blocked)
 {
+    if (likely(first_ns == 0))
+        return blocked;
+    if (!blocked)
+        pthread_sigmask(SIG_SETMASK, NULL, &sleep->mask);
+    first_ns += os_now_ns();
+    sleep->first_ns = first_ns < sleep->until_ns ? first_ns : sleep->until_ns;
+    return true;
+}
+
+static bool sleep_begin(struct sleep *sleep, uint64_t ns)
+{
+    uint64_t first_ns = sleep_file_look(ns);
+    return parts_begin(sleep, first_ns, wait_begin(sleep, ns));
+}
+
+/* Whether the call is to be made again. `over`: its time has passed, and nothing has come. */
+static bool sleep_again(struct sleep *sleep, bool over, bool cut)
+{
+    if (unlikely(sleep->first_ns != 0) && over) {
+        sleep->first_ns = 0;
+        sleep_file_look(UINT64_MAX);
+        return true;
+    }
     if (likely(!cut) || !interrupt_wait_again(&sleep->wait))
         return false;
     mask_copy(sleep);
     return true;
 }
 
-static bool cut(int result)
+static bool call_again(struct sleep *sleep, int result)
 {
-    return result < 0 && errno == EINTR;
+    return sleep_again(sleep, result == 0, cut(result));
 }
 
-static struct timespec spec_of(uint64_t ns)
-{
-    return (struct timespec){(time_t)(ns / SLEEP_NS), (long)(ns % SLEEP_NS)};
-}
-
-static uint64_t left_ns(const struct sleep *sleep)
+static uint64_t ns_until(uint64_t then_ns)
 {
     uint64_t now_ns = os_now_ns();
-    return sleep->until_ns > now_ns ? sleep->until_ns - now_ns : 0;
+    return then_ns > now_ns ? then_ns - now_ns : 0;
 }
 
-/* NULL: for ever. */
+/* When the next call is to end; UINT64_MAX: never. */
+static uint64_t call_end_ns(const struct sleep *sleep)
+{
+    return unlikely(sleep->first_ns != 0) ? sleep->first_ns : sleep->until_ns;
+}
+
+/* How long the next call may take; NULL: for ever. */
 static struct timespec *left(const struct sleep *sleep, struct timespec *spec)
 {
-    if (sleep->until_ns == UINT64_MAX)
+    uint64_t end_ns = call_end_ns(sleep);
+    if (end_ns == UINT64_MAX)
         return NULL;
-    *spec = spec_of(left_ns(sleep));
+    *spec = sleep_spec(ns_until(end_ns));
     return spec;
 }
 
 static uint64_t ns_of_ms(int ms)
 {
-    return ms < 0 ? UINT64_MAX : (uint64_t)ms * 1000000;
+    return ms < 0 ? UINT64_MAX : (uint64_t)ms * NS_A_MS;
 }
 
 EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
@@ -148,7 +177,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
     bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
     int result = blocked ? NEXT(ppoll)(fds, count, left(&sleep, &rest), &sleep.mask)
                          : NEXT(poll)(fds, count, timeout_ms);
-    while (sleep_again(&sleep, cut(result)))
+    while (call_again(&sleep, result))
         result = NEXT(ppoll)(fds, count, left(&sleep, &rest), &sleep.mask);
     interrupt_wait_end(&sleep.wait);
     return result;
@@ -168,11 +197,43 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
     struct sleep sleep;
     struct timespec rest;
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
-    int result = NEXT(ppoll)(fds, count, timeout, blocked && mask == NULL ? &sleep.mask : mask);
-    while (sleep_again(&sleep, cut(result)))
+    int result = NEXT(ppoll)(fds, count, sleep.first_ns != 0 ? left(&sleep, &rest) : timeout,
+                             blocked && mask == NULL ? &sleep.mask : mask);
+    while (call_again(&sleep, result))
         result = NEXT(ppoll)(fds, count, left(&sleep, &rest), mask == NULL ? &sleep.mask : mask);
     interrupt_wait_end(&sleep.wait);
     return result;
+}
+
+/* The sets of a wait with parts: the kernel empties them when the first one is over. */
+struct sets {
+    fd_set *sets[3];
+    size_t bytes; /* of each; 0: nothing is kept */
+    fd_set kept[3];
+};
+
+static void sets_keep(struct sets *it, struct sleep *sleep, int count)
+{
+    enum { WORD_BITS = 8 * sizeof(long) };
+    it->bytes = 0;
+    memset(it->kept, 0, sizeof it->kept);
+    if (likely(sleep->first_ns == 0))
+        return;
+    if (count < 0 || count > FD_SETSIZE) {
+        sleep->first_ns = 0;
+        return;
+    }
+    it->bytes = ((size_t)count + WORD_BITS - 1) / WORD_BITS * sizeof(long);
+    for (unsigned i = 0; i < COUNT_OF(it->sets); i++)
+        if (it->sets[i] != NULL)
+            memcpy(&it->kept[i], it->sets[i], it->bytes);
+}
+
+static void sets_again(struct sets *it)
+{
+    for (unsigned i = 0; i < COUNT_OF(it->sets); i++)
+        if (it->sets[i] != NULL)
+            memcpy(it->sets[i], &it->kept[i], it->bytes);
 }
 
 /* The kernel writes the time that is left to `timeout`, also where the call was cut short. */
@@ -189,15 +250,18 @@ EXPORT int select(int count, fd_set *restrict reads, fd_set *restrict writes,
                       ? UINT64_MAX
                       : (uint64_t)timeout->tv_sec * SLEEP_NS + (uint64_t)timeout->tv_usec * 1000;
     bool again = sleep_begin(&sleep, ns);
+    struct sets sets = {.sets = {reads, writes, others}};
+    sets_keep(&sets, &sleep, count);
     int result = again
                      ? NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest), &sleep.mask)
                      : NEXT(select)(count, reads, writes, others, timeout);
-    while (sleep_again(&sleep, cut(result))) {
+    while (call_again(&sleep, result)) {
         again = true;
+        sets_again(&sets);
         result = NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest), &sleep.mask);
     }
     if (again && timeout != NULL) {
-        uint64_t us = left_ns(&sleep) / 1000;
+        uint64_t us = ns_until(sleep.until_ns) / 1000;
         *timeout = (struct timeval){(time_t)(us / 1000000), (suseconds_t)(us % 1000000)};
     }
     interrupt_wait_end(&sleep.wait);
@@ -211,11 +275,16 @@ EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
     struct sleep sleep;
     struct timespec rest;
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
-    int result = NEXT(pselect)(count, reads, writes, others, timeout,
+    struct sets sets = {.sets = {reads, writes, others}};
+    sets_keep(&sets, &sleep, count);
+    int result = NEXT(pselect)(count, reads, writes, others,
+                               sleep.first_ns != 0 ? left(&sleep, &rest) : timeout,
                                blocked && mask == NULL ? &sleep.mask : mask);
-    while (sleep_again(&sleep, cut(result)))
+    while (call_again(&sleep, result)) {
+        sets_again(&sets);
         result = NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest),
                                mask == NULL ? &sleep.mask : mask);
+    }
     interrupt_wait_end(&sleep.wait);
     return result;
 }
@@ -223,9 +292,10 @@ EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
 /* In whole milliseconds, not less than what is left. */
 static int left_ms(const struct sleep *sleep)
 {
-    if (sleep->until_ns == UINT64_MAX)
+    uint64_t end_ns = call_end_ns(sleep);
+    if (end_ns == UINT64_MAX)
         return -1;
-    uint64_t ms = (left_ns(sleep) + 999999) / 1000000;
+    uint64_t ms = (ns_until(end_ns) + NS_A_MS - 1) / NS_A_MS;
     return ms < INT32_MAX ? (int)ms : INT32_MAX;
 }
 
@@ -233,9 +303,9 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int events_max, int ti
 {
     struct sleep sleep;
     bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
-    int result = blocked ? NEXT(epoll_pwait)(fd, events, events_max, timeout_ms, &sleep.mask)
+    int result = blocked ? NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask)
                          : NEXT(epoll_wait)(fd, events, events_max, timeout_ms);
-    while (sleep_again(&sleep, cut(result)))
+    while (call_again(&sleep, result))
         result = NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask);
     interrupt_wait_end(&sleep.wait);
     return result;
@@ -246,9 +316,10 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int events_max, int t
 {
     struct sleep sleep;
     bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
-    int result = NEXT(epoll_pwait)(fd, events, events_max, timeout_ms,
+    int result = NEXT(epoll_pwait)(fd, events, events_max,
+                                   sleep.first_ns != 0 ? left_ms(&sleep) : timeout_ms,
                                    blocked && mask == NULL ? &sleep.mask : mask);
-    while (sleep_again(&sleep, cut(result)))
+    while (call_again(&sleep, result))
         result = NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep),
                                    mask == NULL ? &sleep.mask : mask);
     interrupt_wait_end(&sleep.wait);
@@ -261,39 +332,45 @@ EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
     struct timespec rest, unslept = {0, 0};
     if (!sleep_is_length(length))
         return NEXT(nanosleep)(length, remaining);
-    sleep_file_look(sleep_ns(length));
     /* libc tells what is left of a sleep that was cut: the clock is read only then. */
-    bool again = wait_begin(&sleep, sleep_ns(length) == 0 ? 0 : UINT64_MAX);
-    if (unlikely(again))
-        sleep.until_ns = os_now_ns() + sleep_ns(length);
+    uint64_t ns = sleep_ns(length), first_ns = sleep_file_look(ns);
+    bool again = wait_begin(&sleep, ns == 0 ? 0 : UINT64_MAX);
+    if (unlikely(again || first_ns != 0))
+        sleep.until_ns = os_now_ns() + ns;
+    again = parts_begin(&sleep, first_ns, again);
     int result = again ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask)
                        : NEXT(nanosleep)(length, &unslept);
-    while (sleep_again(&sleep, cut(result))) {
+    while (call_again(&sleep, result)) {
         if (!again)
             sleep.until_ns = os_now_ns() + sleep_ns(&unslept);
         again = true;
         result = NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask);
     }
     if (cut(result) && remaining != NULL)
-        *remaining = again ? spec_of(left_ns(&sleep)) : unslept;
+        *remaining = again ? sleep_spec(ns_until(sleep.until_ns)) : unslept;
     interrupt_wait_end(&sleep.wait);
     return result;
 }
 
 /* Until a time on that clock, which may be set meanwhile. */
-static int sleep_until(struct sleep *sleep, clockid_t clock, const struct timespec *until)
+static uint64_t ns_until_on(clockid_t clock, const struct timespec *until)
 {
     struct timespec now;
     clock_gettime(clock, &now);
     uint64_t wanted = sleep_ns(until), is = sleep_ns(&now);
-    struct timespec rest = spec_of(wanted > is ? wanted - is : 0);
+    return wanted > is ? wanted - is : 0;
+}
+
+static int sleep_until(struct sleep *sleep, clockid_t clock, const struct timespec *until)
+{
+    struct timespec rest = sleep_spec(ns_until_on(clock, until));
     return NEXT(ppoll)(NULL, 0, &rest, &sleep->mask);
 }
 
 static int sleep_on(struct sleep *sleep, clockid_t clock, int flags, const struct timespec *length)
 {
     struct timespec rest;
-    int kept = errno, result = flags & TIMER_ABSTIME
+    int kept = errno, result = flags & TIMER_ABSTIME && sleep->first_ns == 0
                                    ? sleep_until(sleep, clock, length)
                                    : NEXT(ppoll)(NULL, 0, left(sleep, &rest), &sleep->mask);
     int error = result < 0 ? errno : 0;
@@ -310,15 +387,17 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *le
                  (flags & ~TIMER_ABSTIME) == 0;
     if (!usual)
         return NEXT(clock_nanosleep)(clock, flags, length, remaining);
-    bool again = sleep_begin(&sleep, flags & TIMER_ABSTIME ? UINT64_MAX : sleep_ns(length));
+    bool again = sleep_begin(&sleep, !(flags & TIMER_ABSTIME)      ? sleep_ns(length)
+                                     : load_relaxed(&mirror_child) ? ns_until_on(clock, length)
+                                                                   : UINT64_MAX);
     int error = again ? sleep_on(&sleep, clock, flags, length)
                       : NEXT(clock_nanosleep)(clock, flags, length, remaining);
-    while (sleep_again(&sleep, error == EINTR)) {
+    while (sleep_again(&sleep, error == 0, error == EINTR)) {
         again = true;
         error = sleep_on(&sleep, clock, flags, length);
     }
     if (again && error != 0 && !(flags & TIMER_ABSTIME) && remaining != NULL)
-        *remaining = spec_of(left_ns(&sleep));
+        *remaining = sleep_spec(ns_until(sleep.until_ns));
     interrupt_wait_end(&sleep.wait);
     return error;
 }
@@ -342,9 +421,10 @@ EXPORT int usleep(useconds_t us)
 EXPORT int pause(void)
 {
     struct sleep sleep;
+    struct timespec rest;
     bool blocked = sleep_begin(&sleep, UINT64_MAX);
-    int result = blocked ? NEXT(ppoll)(NULL, 0, NULL, &sleep.mask) : NEXT(pause)();
-    while (sleep_again(&sleep, cut(result)))
+    int result = blocked ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask) : NEXT(pause)();
+    while (call_again(&sleep, result))
         result = NEXT(ppoll)(NULL, 0, NULL, &sleep.mask);
     interrupt_wait_end(&sleep.wait);
     return result;
@@ -353,9 +433,11 @@ EXPORT int pause(void)
 EXPORT int sigsuspend(const sigset_t *mask)
 {
     struct sleep sleep;
+    struct timespec rest;
     sleep_begin(&sleep, UINT64_MAX);
-    int result = NEXT(sigsuspend)(mask);
-    while (sleep_again(&sleep, cut(result)))
+    int result = sleep.first_ns != 0 ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), mask)
+                                     : NEXT(sigsuspend)(mask);
+    while (call_again(&sleep, result))
         result = NEXT(ppoll)(NULL, 0, NULL, mask);
     interrupt_wait_end(&sleep.wait);
     return result;

@@ -36,6 +36,16 @@ static bool is_ours(int result, const siginfo_t *info, struct interrupt_wait *wa
     return result < 0 && errno == EINTR && interrupt_wait_anew(wait);
 }
 
+/* Whether the first part of a wait that has parts (sleep.h) has ended, without a signal. */
+static bool first_is_over(uint64_t *first_ns, int result)
+{
+    if (likely(*first_ns == 0) || result >= 0 || errno != EAGAIN)
+        return false;
+    *first_ns = 0;
+    sleep_file_look(UINT64_MAX);
+    return true;
+}
+
 EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
                         const struct timespec *restrict timeout)
 {
@@ -46,13 +56,14 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     next_of((void **)&next_timed, "sigtimedwait");
     bool ends = sleep_is_length(timeout);
     uint64_t ns = ends ? sleep_ns(timeout) : timeout == NULL ? UINT64_MAX : 0;
-    sleep_file_look(ns);
+    uint64_t first_ns = sleep_file_look(ns);
     uint64_t until_ns = ends ? os_now_ns() + ns : 0;
+    const struct timespec first = sleep_spec(first_ns < ns ? first_ns : ns);
     interrupt_wait_begin_anew(&wait);
-    int result = next_timed(set, got, timeout);
-    while (is_ours(result, got, &wait)) {
-        uint64_t now_ns = os_now_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-        struct timespec left = {(time_t)(left_ns / SLEEP_NS), (long)(left_ns % SLEEP_NS)};
+    int result = next_timed(set, got, first_ns != 0 ? &first : timeout);
+    while (first_is_over(&first_ns, result) || is_ours(result, got, &wait)) {
+        uint64_t now_ns = os_now_ns();
+        const struct timespec left = sleep_spec(until_ns > now_ns ? until_ns - now_ns : 0);
         result = next_timed(set, got, ends ? &left : timeout);
     }
     interrupt_wait_end(&wait);

@@ -135,9 +135,10 @@ int main(int count, char **words)
         end();
     case 'i': /* a daemon that allocates little at once, or nothing, and is killed in its first sleep */
     case 'j': /* no daemon: in its first one after 20 ms */
+    case 'l': /* no daemon: in one that began before */
     case 'k': /* a daemon that was forked twice */
         if ((child = fork()) == 0) {
-            if (words[1][0] != 'j')
+            if (words[1][0] != 'j' && words[1][0] != 'l')
                 setsid();
             if (words[1][0] == 'k') {
                 if ((child = fork()) != 0) {
@@ -265,6 +266,16 @@ run recorder:$place/state,heap.rate:0 k pause 50
 kill -KILL "$(cat out)"
 [ -e "state-$(cat out)" ] || fail "$what: $(ls; cat out errors)"
 rm -f state*
+
+for call in sigsuspend epoll_wait epoll_pwait poll ppoll select pselect nanosleep clock_nanosleep sleep sigwaitinfo pause; do
+    what="a child that is no daemon, allocates little and is killed in its first $call"
+    run recorder:$place/state,heap.rate:0 l $call 50
+    set -- state-*
+    [ -e "$1" ] && "$MEMOIR_TOOL" report --json "$1" 2>/dev/null | grep -q '"allocations": 50,' ||
+        fail "$what: $(ls; cat errors)"
+    quiet errors
+    rm -f state*
+done
 
 what="a child that allocates little and is killed in its second sleep"
 run recorder:$place/state,heap.rate:0 j pause 50

@@ -5,6 +5,9 @@
  * own comes, too: it ends the wait at once, with EINTR, as it would without us. Then a read that
  * both interrupt at the same moment, and a lock that no signal may end. At last waits of a process
  * whose seccomp filter kills on the question for pending signals.
+ *
+ * With "first": the first waits of forked children, which have two parts while a recorder file is
+ * kept.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -118,7 +122,7 @@ static int by_nanosleep(int ms)
 {
     struct timespec length = spec(ms), rest = {0, 0};
     int result = nanosleep(&length, &rest);
-    if (result < 0 && rest.tv_sec * 1000 + rest.tv_nsec / 1000000 > ms - OWN_MS)
+    if (result < 0 && rest.tv_sec * 1000 + rest.tv_nsec / 1000000 > ms - own_after_ms)
         fprintf(stderr, "nanosleep leaves %ld s\n", (long)rest.tv_sec), _exit(1);
     return result;
 }
@@ -330,6 +334,75 @@ static void try_lock(int own)
     child_end(child);
 }
 
+/* A child's first wait: shorter than the time after which it makes its recorder file, then longer;
+ * ended by a signal of the program's or by bytes to read, before that time and after it. */
+enum { FIRST_MS = 20 };
+static void first_wait(size_t at, int own, int after_ms, bool bytes)
+{
+    int ms = after_ms > 0 ? LONG_MS : own, status = 0, pipes[2], ready[2];
+    struct timespec pause = spec(after_ms);
+    char byte;
+    if (pipe(pipes) != 0 || pipe(ready) != 0)
+        _exit(2);
+    pid_t child = fork();
+    if (child == 0) {
+        struct epoll_event event = {.events = EPOLLIN};
+        void *volatile block = malloc(1000);
+        dup2(pipes[0], empty[0]);
+        events = epoll_create1(0);
+        epoll_ctl(events, EPOLL_CTL_ADD, empty[0], &event);
+        own_after_ms = after_ms;
+        handled = 0;
+        errno = 0;
+        write(ready[1], "", 1);
+        uint64_t from = now_ms();
+        int result = waits[at].wait(ms), error = errno;
+        int took = (int)(now_ms() - from);
+        bool right = after_ms == 0 ? result == 0 && took >= ms && took < ms + LONG_MS / 4
+                     : bytes       ? result == 1 && took < LONG_MS / 2
+                             : result < 0 && error == EINTR && handled == 1 && took < LONG_MS / 2;
+        if (!right)
+            printf("first wait, %s of %d ms, after %d ms %s: %d, errno %d, %d ms, handled %d\n",
+                   waits[at].name, ms, after_ms, bytes ? "bytes" : "a signal", result, error, took,
+                   (int)handled);
+        fflush(stdout);
+        free(block);
+        _exit(right ? 0 : 1);
+    }
+    read(ready[0], &byte, 1);
+    if (after_ms > 0) {
+        state_await(child, 'S');
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+    if (after_ms > 0 && bytes)
+        write(pipes[1], "", 1);
+    else if (after_ms > 0)
+        kill(child, own);
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 2; i++) {
+        close(pipes[i]);
+        close(ready[i]);
+    }
+    wrong += status != 0;
+}
+
+static void first_waits(void)
+{
+    static const int moments[] = {FIRST_MS / 2, FIRST_MS * 3};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        bool reads = i < 6 && i != 1 && i != 3;
+        if (!waits[i].endless) {
+            first_wait(i, 1, 0, false);
+            first_wait(i, FIRST_MS * 5 / 2, 0, false);
+        }
+        for (int k = 0; k < 2; k++) {
+            first_wait(i, SIGUSR1, moments[k], false);
+            if (reads)
+                first_wait(i, 0, moments[k], true);
+        }
+    }
+}
+
 /* A poll, and a read that a child ends, while our signal comes again and again. */
 static void try_confined(void)
 {
@@ -371,7 +444,7 @@ static void try_confined(void)
     }
 }
 
-int main(void)
+int main(int count, char **words)
 {
     struct sigaction action = {.sa_handler = on_own, .sa_flags = SA_RESTART};
     struct epoll_event event = {.events = EPOLLIN};
@@ -382,6 +455,10 @@ int main(void)
     if (pipe(empty) != 0 || (events = epoll_create1(0)) < 0 ||
         epoll_ctl(events, EPOLL_CTL_ADD, empty[0], &event) != 0)
         return 2;
+    if (count > 1 && strcmp(words[1], "first") == 0) {
+        first_waits();
+        return wrong != 0;
+    }
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
         if (!waits[i].endless)
             try_one(i, 0, WAIT_MS);

@@ -10,6 +10,11 @@ build "$root/tests/programs/waits_last_as_long_as_asked.c" -o waits
 for options in '' cpu:on; do
     MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB timeout 120 ./waits >out 2>&1 || fail "$? with '$options': $(cat out)"
 done
+for options in recorder:$place/state,heap.rate:0 heap:off; do
+    MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB timeout 120 ./waits first >out 2>&1 ||
+        fail "$? with '$options': $(cat out)"
+    rm -f state*
+done
 
 cat >sleeper.c <<'END'
 #include <stdio.h>
