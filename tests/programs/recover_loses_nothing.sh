@@ -76,6 +76,47 @@ cp -r whole shelf
 expect 0 "$MEMOIR_TOOL" recover shelf/state >said 2>&1
 [ ! -e shelf/state ] && "$MEMOIR_TOOL" report shelf/run.memoir 2>&1 | grep -q '3.9[0-9] MiB' || fail "a whole one: $(cat said)"
 
+# killed while the file was made: its parts are there in part, and the recording says so
+rm -rf shelf
+cp -r whole shelf
+rm shelf/run.memoir
+printf '\010' | dd of=shelf/state bs=1 seek=16 conv=notrunc 2>/dev/null
+dd if=zeros of=shelf/state bs=65536 seek="$sheet" count=1 conv=notrunc 2>/dev/null
+expect 0 "$MEMOIR_TOOL" recover shelf/state >said 2>&1
+[ ! -e shelf/state ] && ! grep -q kept said && "$MEMOIR_TOOL" top shelf/state.memoir 2>&1 | grep -q 'while its recording began' ||
+    fail "killed while its file was made: $(cat said) $(ls shelf)"
+cat >forks.c <<'END_OF_C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+    if (fork() == 0) {
+        for (int i = 0; i < 3000; i++)
+            *(char *volatile *)malloc(1000) = NULL;
+        printf("%d\nready\n", getpid());
+        fflush(stdout);
+    }
+    pause();
+}
+END_OF_C
+build forks.c -o forks
+mkdir blank
+launch "$MEMOIR_TOOL" run --exact -o "$place/blank" ./forks
+child=$(head -n 1 out)
+parent=$(ps -o ppid= -p "$child" | tr -d ' ')
+kill -9 $pid
+kill -9 "$parent" "$child"
+wait $pid 2>/dev/null
+state=$(find /dev/shm -name "state-$child" 2>/dev/null)
+printf '\010' | dd of="$state" bs=1 seek=16 conv=notrunc 2>/dev/null
+dd if=zeros of="$state" bs=65536 seek=1 count=$(($(stat -c %s "$state") / 65536 - 1)) conv=notrunc 2>/dev/null
+shelf=$(dirname "$state")
+[ -e "$shelf/about" ] || shelf=$(dirname "$shelf")
+"$MEMOIR_TOOL" recover "$shelf" >said 2>&1
+[ "$(find blank -name '*.memoir' | wc -l)" -eq 1 ] && ! grep -q 'kept' said && [ ! -e "$shelf" ] ||
+    fail "a child that was killed before anything was in its file: $(cat said) $(ls blank)"
+
 # the name of its capture is another file's by now
 for other in words "$(readlink -f "$MEMOIR_TOOL")"; do
     rm -rf shelf

@@ -40,6 +40,36 @@ if exact:
 else:
     assert rows["asked"] < rows["live"], rows
 END
+# The kernel's own peak is asked for less often than resident memory: it must not be less.
+cat >"$place/grows.c" <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+    for (int turn = 0; turn < 60; turn++) {
+        for (int i = 0; i < 20; i++) {
+            void *block = memset(malloc(200000), 1, 200000);
+            __asm__ volatile("" ::"r"(block) : "memory");
+        }
+        usleep(3000);
+    }
+    raise(SIGKILL);
+}
+END
+build "$place/grows.c" -o "$place/grows"
+cat >peak.py <<'END'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["resident_peak_bytes"] >= report["resident_bytes"] > 1 << 20, report["resident_bytes"]
+END
+for _ in 1 2 3 4 5 6; do
+    rm -f state
+    MEMOIR=recorder:$place/state,heap.rate:0 LD_PRELOAD=$MEMOIR_LIB ./grows
+    "$MEMOIR_TOOL" report --json state >out 2>errors || fail "it grows: $(cat errors)"
+    python3 peak.py out 2>errors || fail "resident memory is above its peak: $(tail -1 errors)"
+done 2>/dev/null
 for rate in 0 512K; do
     rm -f state
     MEMOIR=recorder:$place/state,heap.rate:$rate LD_PRELOAD=$MEMOIR_LIB ./large

@@ -42,6 +42,10 @@ size_t shelf_collect(const struct shelf_about *about)
         char to[PATH_MAX + 64];
         if (states[i].alive)
             continue;
+        if (states[i].blank && states[i].about.child) {
+            paths_unlink(states[i].path);
+            continue;
+        }
         capture_place(about, &states[i], to, sizeof to);
         bool written = capture_write(&states[i], to, &error);
         done += written;

@@ -60,6 +60,7 @@ bool state_read(struct state *state, const char *path, bool of_any, const char *
         paths_check_capture(path, &state->about);
     state->alive = ok && state_is_alive(fd, state);
     state->damage = ok && !state->alive ? recorder_damage(bytes, size) : NULL;
+    state->blank = ok && !state->alive && recorder_is_blank(bytes, size);
     if (fd >= 0)
         close(fd);
     free(bytes);

@@ -19,6 +19,7 @@ struct state {
     struct recorder_about about;
     bool alive;
     const char *damage; /* what is wrong with it, or NULL */
+    bool blank;         /* killed before anything that it had done was in it */
     uid_t owner;
     gid_t group;
 };

@@ -439,18 +439,17 @@ static void write_allocator(struct writing *it)
 
 static void write_snapshot(struct writing *it)
 {
-    static const char killed[] = RECORDER_KILLED, exiting[] = "Exiting";
     const struct recorder_head *head = &it->sheets.head;
+    const char *reason = head->state & RECORDER_ENDED   ? "Exiting"
+                         : head->state & RECORDER_READY ? RECORDER_KILLED
+                                                        : RECORDER_KILLED_EARLY;
     uint64_t last = head->last_ms > head->start_ms ? head->last_ms - head->start_ms : 0;
     begin_record(it, RECORD_SNAPSHOT);
     put(it, it->snapshots);
     put(it, head->start_ms + last);
     put(it, head->start_wall_ns + last * 1000000);
     put(it, format_fold(head->rate));
-    if (head->state & RECORDER_ENDED)
-        put_text(it, exiting, sizeof exiting - 1);
-    else
-        put_text(it, killed, sizeof killed - 1);
+    put_text(it, reason, strlen(reason));
     end_record(it);
     write_threads(it);
     write_nodes(it, nodes_end(&it->sheets));

@@ -25,8 +25,10 @@ struct recorder_about {
     char capture[RECORDER_PATH]; /* the capture of the process; "": none */
 };
 
-/* The reason of the last snapshot of a program that did not exit normally. */
+/* The reason of the last snapshot of a program that did not exit normally; the second one where it
+ * was killed before all was in the file that was known when that was made. */
 #define RECORDER_KILLED "Killed"
+#define RECORDER_KILLED_EARLY "Killed at the start of the recording"
 
 bool recorder_is(const char *bytes, size_t size);
 /* What its head says. False: it is no recorder file, or one of another version; *reason. */
@@ -35,6 +37,8 @@ bool recorder_describe(const char *bytes, size_t size, struct recorder_about *ab
 /* What is wrong with a file whose head is right: parts of it are missing, or hold nothing. NULL:
  * nothing that can be seen. */
 const char *recorder_damage(const char *bytes, size_t size);
+/* Whether its process was killed before anything that it had done was in it. */
+bool recorder_is_blank(const char *bytes, size_t size);
 /* Whether a capture is the process's own, which the recorder file goes on from; not that of one
  * with the same number that began later. */
 bool recorder_continues(const char *bytes, size_t size, const char *old, size_t old_size);

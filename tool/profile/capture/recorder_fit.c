@@ -10,6 +10,9 @@
 
 static const char *sheets_damage(const struct recorder_sheets *sheets);
 static const char *sites_damage(const struct recorder_sheets *sheets);
+static uint32_t sites_used(const struct recorder_sheets *sheets);
+static struct recorder_count heaps_sum(const struct recorder_sheets *sheets, uint64_t *bytes);
+static uint64_t recorded_likely(const struct recorder_sheets *sheets);
 static void process_note(void *context, const struct capture_process *process);
 static void point_note(void *context, const struct capture_point *point);
 static void snapshot_note(void *context, const struct capture_snapshot *snapshot);
@@ -29,8 +32,11 @@ const char *recorder_damage(const char *bytes, size_t size)
     struct recorder_log_record record;
     uint64_t at = 0;
     const char *reason;
-    if (!recorder_sheets_open(&sheets, bytes, size, &reason) ||
-        (reason = sheets_damage(&sheets)) != NULL)
+    if (!recorder_sheets_open(&sheets, bytes, size, &reason))
+        return reason;
+    if ((sheets.head.state & RECORDER_READY) == 0)
+        return NULL; /* its parts were being made */
+    if ((reason = sheets_damage(&sheets)) != NULL)
         return reason;
     while (recorder_log_next(&sheets, &at, &record)) {
     }
@@ -56,20 +62,70 @@ static const char *sheets_damage(const struct recorder_sheets *sheets)
     return sites_damage(sheets);
 }
 
-/* A site is there if its stack is, unless the file was full. */
+/* A site is there if its stack is, unless the file was full. The first one may be under way. */
 static const char *sites_damage(const struct recorder_sheets *sheets)
+{
+    enum { MANY = 32 }; /* samples: with 32 due, the odds that none was taken are e to the -32 */
+    struct recorder_site site;
+    uint32_t rows = recorder_rows(sheets, SHEET_SITES);
+    for (uint32_t number = 0; number < rows; number++)
+        if (recorder_row(sheets, SHEET_SITES, number, &site) && site.key != 0 &&
+            (uint32_t)site.key > recorder_rows(sheets, SHEET_NODES) &&
+            (sheets->head.state & RECORDER_FULL) == 0)
+            return "its sites are damaged";
+    return rows > 0 && sites_used(sheets) == 0 && recorded_likely(sheets) >= MANY
+               ? "the part with its sites is empty"
+               : NULL;
+}
+
+static uint32_t sites_used(const struct recorder_sheets *sheets)
 {
     struct recorder_site site;
     uint32_t rows = recorder_rows(sheets, SHEET_SITES), used = 0;
+    for (uint32_t number = 0; number < rows; number++)
+        used += recorder_row(sheets, SHEET_SITES, number, &site) && site.key != 0;
+    return used;
+}
+
+/* How many blocks were recorded, by what the heaps have counted. */
+static uint64_t recorded_likely(const struct recorder_sheets *sheets)
+{
+    uint64_t bytes, allocs = heaps_sum(sheets, &bytes).allocs;
+    int64_t rate = sheets->head.rate;
+    return rate < 0 ? 0 : rate == 0 ? allocs : bytes / (uint64_t)rate;
+}
+
+static struct recorder_count heaps_sum(const struct recorder_sheets *sheets, uint64_t *bytes)
+{
+    struct recorder_heap heap;
+    struct recorder_count sum = {0, 0};
+    uint32_t rows = recorder_rows(sheets, SHEET_HEAPS);
+    *bytes = 0;
     for (uint32_t number = 0; number < rows; number++) {
-        if (!recorder_row(sheets, SHEET_SITES, number, &site) || site.key == 0)
+        if (!recorder_row(sheets, SHEET_HEAPS, number, &heap))
             continue;
-        used++;
-        if ((uint32_t)site.key > recorder_rows(sheets, SHEET_NODES) &&
-            (sheets->head.state & RECORDER_FULL) == 0)
-            return "its sites are damaged";
+        for (unsigned mark = 0; mark < RECORDER_MARKS; mark++) {
+            sum.allocs += heap.marks[mark].allocs;
+            sum.frees += heap.marks[mark].frees;
+            *bytes += heap.marks[mark].allocs * sheets->head.mark_sizes[mark];
+        }
+        sum.allocs += heap.large.allocs;
+        sum.frees += heap.large.frees;
+        *bytes += heap.large_bytes.allocs;
     }
-    return rows > 0 && used == 0 ? "the part with its sites is empty" : NULL;
+    return sum;
+}
+
+bool recorder_is_blank(const char *bytes, size_t size)
+{
+    static _Thread_local struct recorder_sheets sheets;
+    const char *reason;
+    uint64_t sum;
+    if (!recorder_sheets_open(&sheets, bytes, size, &reason) ||
+        (sheets.head.state & RECORDER_READY) != 0)
+        return false;
+    struct recorder_count counts = heaps_sum(&sheets, &sum);
+    return counts.allocs == 0 && counts.frees == 0 && sum == 0 && sites_used(&sheets) == 0;
 }
 
 bool recorder_continues(const char *bytes, size_t size, const char *old, size_t old_size)

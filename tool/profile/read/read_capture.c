@@ -446,11 +446,11 @@ static void point_peak(struct profile *profile)
 }
 
 /* The last snapshot was made from a recorder file. */
-static bool is_killed(const struct survey *survey, size_t target)
+static bool is_killed(const struct survey *survey, size_t target, const char *reason)
 {
     return survey->ended && target + 1 == survey->snapshots.count &&
-           survey->reason.length == sizeof RECORDER_KILLED - 1 &&
-           memcmp(survey->reason.bytes, RECORDER_KILLED, sizeof RECORDER_KILLED - 1) == 0;
+           survey->reason.length == strlen(reason) &&
+           memcmp(survey->reason.bytes, reason, survey->reason.length) == 0;
 }
 
 /* A dump of a program that goes on has an end, too; the reason tells. */
@@ -482,7 +482,10 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
                      "sampling was turned off %.1f s after the start: later allocations "
                      "belong to no site",
                      (double)survey->profile->off_time_ns / 1e9);
-    if (done && is_killed(survey, plan.target))
+    if (done && is_killed(survey, plan.target, RECORDER_KILLED_EARLY))
+        profile_warn(survey->profile, "the process was killed while its recording began: what it, "
+                                      "or its parent, did before is missing in part");
+    if (done && is_killed(survey, plan.target, RECORDER_KILLED))
         profile_warn(survey->profile,
                      "the program did not exit normally: this is its state when it was last seen, "
                      "%.1f s after its start",

@@ -41,9 +41,8 @@ static const struct {
 uint64_t resident_max(const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
-    uint64_t max = profile->resident_bytes;
-    if (profile->resident_peak_bytes > 0)
-        return profile->resident_peak_bytes;
+    uint64_t max = profile->resident_peak_bytes;
+    max = profile->resident_bytes > max ? profile->resident_bytes : max;
     for (size_t i = 0; i < profile->points.count; i++)
         max = points[i].resident_bytes > max ? points[i].resident_bytes : max;
     return max;
