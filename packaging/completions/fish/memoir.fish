@@ -48,7 +48,7 @@ function __memoir_option
     printf 'debug=%s\tcheck every block as gperftools'\'' debug allocator does\n' on off
     printf 'debug.queue=\twith debug: bytes of freed blocks that wait to be used again, 32,768 blocks at most\n'
     printf 'debug.reclaim=%s\twith debug: memory of freed blocks is used again\n' on off
-    printf 'debug.at_exit=%s\twith debug: look at blocks that were never freed when the program ends\n' on off
+    printf 'debug.at_exit=%s\twith debug: check blocks that were never freed, when the program ends\n' on off
     printf 'debug.names=%s\twith debug: functions in reports, from the symbol tables of the program and its libraries\n' on off
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
     printf 'recorder.end=%s\ta recorder file in /dev/shm for a program that is to write a profile at its end\n' on off
