@@ -89,8 +89,13 @@ static void show_markdown(void)
         printf("| %s | [memoir %s](#%s) |\n", commands_questions[i].question,
                commands_questions[i].verb, commands_questions[i].verb);
     printf("\nAll commands:\n\n| command | |\n|---|---|\n");
-    for (size_t i = 0; i < commands_count; i++)
-        printf("| [%s](#%s) | %s |\n", commands[i].verb, commands[i].verb, commands[i].brief);
+    for (size_t i = 0; i < commands_count; i++) {
+        printf("| [%s](#", commands[i].verb);
+        for (const char *at = commands[i].verb; *at; at++) /* headings' anchors have no dots */
+            if (*at != '.')
+                putchar(*at);
+        printf(") | %s |\n", commands[i].brief);
+    }
     for (size_t i = 0; i < commands_count; i++) {
         const struct command *command = &commands[i];
         printf("\n## %s\n\n    memoir %s%s%s\n\n%s\n", command->verb, command->verb,
