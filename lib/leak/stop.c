@@ -27,9 +27,10 @@ enum {
     PLACES_MAX = 1 << PLACES_SHIFT,
     TIDS_SHIFT = PLACES_SHIFT + 1, /* of the hash table of their ids */
     ROUNDS_MAX = 100, /* readings of the list: a program may start threads without end */
-    /* The wait for the next answer. A running thread answers in microseconds, but on a busy machine
-     * it may have to wait for a processor. Silent threads that sleep are not waited for, nor, for
-     * longer than DEAF_MS, those that block the signal or that the kernel does not let go. */
+    /* The wait for the next answer. A running thread answers in microseconds; one that waits for a
+     * processor on a busy machine is waited for as long as a scan may take. Silent threads that
+     * sleep are not waited for, nor, for longer than DEAF_MS, those that block the signal or that
+     * the kernel does not let go. */
     ANSWER_MS = 1000,
     DEAF_MS = 5,
     NEXT = 2,          /* threads that each stopped thread signals, and later wakes: a tree, so that
@@ -445,6 +446,21 @@ static bool all_silent_are_deaf(uint64_t waited_ms)
     return all;
 }
 
+/* Whether a thread that has not answered is ready to run, and no processor ran it: the first of
+ * these looks notes how long it had run before. */
+static bool any_waits_for_processor(void)
+{
+    for (unsigned i = 0; i < places_count; i++) {
+        struct place *place = &places[i];
+        struct told told;
+        if (load_acquire(&place->answered) == 0 && place->silence == SILENCE_RUNS &&
+            (load_acquire(&place->sent) == 0 ||
+             (thread_tell(place->listed, &told) && told.state == 'R' && !has_run(place))))
+            return true;
+    }
+    return false;
+}
+
 /* False: the threads do not stand still. */
 static bool wait_for_answers(const struct stop *stop)
 {
@@ -455,7 +471,9 @@ static bool wait_for_answers(const struct stop *stop)
         os_wait(&answers, now, 1);
         if (load_acquire(&answers) != now)
             last_ms = os_now_ms();
-        else if (os_now_ms() - last_ms > ANSWER_MS || all_silent_are_deaf(os_now_ms() - last_ms))
+        else if (all_silent_are_deaf(os_now_ms() - last_ms))
+            break;
+        else if (os_now_ms() - last_ms > ANSWER_MS && !any_waits_for_processor())
             break;
     }
     return true;
