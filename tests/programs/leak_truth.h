@@ -57,7 +57,8 @@ static void *zeroed(size_t size)
 
 void *operator new(size_t size)
 {
-    return zeroed(size);
+    /* One byte more: the end of a vector's memory would be the start of the next block. */
+    return zeroed(size + 1);
 }
 void operator delete(void *block) noexcept
 {

@@ -30,6 +30,10 @@ ONCE_WRONG = {
     # A stack without a guard page joined one that libc keeps, and hid what libc keeps there.
     "unguarded": "./truth-O2 0 0 unguarded_stack 0 4 100",
     # A variable of a thread described the pool that its stack was part of, and all of that below was dead.
+    # The end of a vector's memory was the start of the next block, which was lost.
+    "vector": "./truth-O1 -1 0 vectors 1 6 1000 exceptions 0 13 40 weak_pointers 0 16 8",
+    # The compiler left out what cleared a table of pointers before it was freed, and the loader got its memory.
+    "cleared": "./truth-O1 0 0 containers 0 60 1 library 1 59 1",
     "pooled": "./truth-O2 0 0 pooled_stack 1 4 100 pooled_stack 1 5 100",
 }
 FLAGS = ["-std=c++20", "-g", "-pthread", f"-I{ROOT}", f"-I{ROOT}/tests/programs", "-Wno-unused-function"]

@@ -136,15 +136,13 @@ template <class T> struct counted {
     T *allocate(size_t count)
     {
         counted_blocks++;
-        /* One byte more: the end of a vector's memory would be the start of the next block. */
         return (T *)zeroed(count * sizeof(T) + 1);
     }
     void deallocate(T *block, size_t count)
     {
         counted_blocks--;
         memset((void *)block, 0, count * sizeof(T));
-        sink = block;
-        sink = nullptr;
+        __asm__ volatile("" ::"r"(block) : "memory"); /* compilers leave out stores before free */
         free(block);
     }
     bool operator==(const counted &) const
