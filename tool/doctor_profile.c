@@ -92,7 +92,7 @@ static void check_samples(struct doctor *doctor, const struct request *request)
                  better / 1024, terminal_utf8() ? "±" : "+-", 100 * good);
     else
         snprintf(advice, sizeof advice, "memoir run --exact for no error");
-    style_value(rate, (double)profile->period, "bytes");
+    style_value(rate, (double)profile->period, UNIT_BYTES);
     style_value(size, (double)view.total.value, view.unit);
     if (profile->counted)
         doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,

@@ -18,22 +18,8 @@ static const struct picture_kind kinds[] = {
     {"threads", picture_threads, VIEW_SITE, VIEW_BLAME, "threads"},
 };
 
-const char picture_endings[] = " .html .svg .dot .pdf .ps .png .gif";
-
-const char *picture_ending(const char *path)
-{
-    static const char *const formats[] = {"html", "svg", "dot", "pdf", "ps", "png", "gif"};
-    size_t length = pack_stem(path);
-    for (size_t i = 0; i < COUNT_OF(formats); i++) {
-        size_t of = strlen(formats[i]);
-        if (length > of && path[length - of - 1] == '.' &&
-            memcmp(path + length - of, formats[i], of) == 0)
-            return formats[i];
-    }
-    return NULL;
-}
-
-const struct picture_kind *picture_kind_of(const struct arguments *arguments, const char *format)
+const struct picture_kind *picture_kind_of(const struct arguments *arguments,
+                                           enum picture_format format)
 {
     const char *word = arguments_value(arguments, FLAG_PICTURE);
     for (size_t i = 0; word && i < COUNT_OF(kinds); i++)
@@ -42,24 +28,24 @@ const struct picture_kind *picture_kind_of(const struct arguments *arguments, co
     for (size_t i = 0; !word && i < COUNT_OF(kinds); i++)
         if (kinds[i].verb && strcmp(kinds[i].verb, arguments->command->verb) == 0)
             return &kinds[i];
-    return &kinds[strcmp(format, "svg") != 0];
+    return &kinds[format != PICTURE_SVG];
 }
 
 bool picture_wanted(const struct arguments *arguments, const char *path)
 {
-    return arguments_value(arguments, FLAG_PICTURE) || picture_ending(path);
+    return arguments_value(arguments, FLAG_PICTURE) || picture_format_of(path) != PICTURE_NONE;
 }
 
 bool picture_check(const struct arguments *arguments, const char *path, struct error *error)
 {
-    const char *format = picture_ending(path);
-    if (!format && strcmp(path, "-") == 0)
-        format = "svg";
-    if (!format) {
+    enum picture_format format = picture_format_of(path);
+    if (format == PICTURE_NONE && strcmp(path, "-") == 0)
+        format = PICTURE_SVG;
+    if (format == PICTURE_NONE) {
         error_set(error, ERROR_USAGE, "%s: unknown ending for a picture", path);
         return error_hint(error, "endings of pictures are:%s", picture_endings);
     }
-    if (strcmp(format, "html") == 0) {
+    if (format == PICTURE_HTML) {
         if (!arguments_value(arguments, FLAG_PICTURE))
             return true;
         error_set(error, ERROR_USAGE, "a page contains all pictures, so --picture does not apply");
@@ -67,9 +53,9 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
                           path);
     }
     const struct picture_kind *kind = picture_kind_of(arguments, format);
-    if (kind->draw && strcmp(format, "svg") != 0) {
+    if (kind->draw && format != PICTURE_SVG) {
         error_set(error, ERROR_USAGE, "the picture '%s' is written as .svg only, not as .%s",
-                  kind->word, format);
+                  kind->word, picture_format_word(format));
         if (!arguments_value(arguments, FLAG_PICTURE))
             return error_hint(error, "-o %s.svg", kind->word);
         return error_hint(error, "only --picture graph has other formats");

@@ -18,12 +18,8 @@ struct picture_kind {
     const char *verb;        /* whose picture it is */
 };
 
-/* The endings of pictures, each with a space before it. */
-extern const char picture_endings[];
-
-/* "svg" of a path that ends in one of those; NULL: none of them. */
-const char *picture_ending(const char *path);
-const struct picture_kind *picture_kind_of(const struct arguments *arguments, const char *format);
+const struct picture_kind *picture_kind_of(const struct arguments *arguments,
+                                           enum picture_format format);
 /* Whether a file is to be one: its ending, or --picture. */
 bool picture_wanted(const struct arguments *arguments, const char *path);
 /* Whether the flags and the ending fit together. */

@@ -38,14 +38,14 @@ static bool picture_draw(const struct request *request, const char *path, bool m
                          struct error *error)
 {
     const struct arguments *arguments = request->arguments;
-    const char *format = picture_ending(path);
+    enum picture_format format = picture_format_of(path);
     struct picture_options options;
     struct request like = *request; /* whose options are others */
     struct view view = {0};
     struct view_error reason = {.text = ""};
-    if (!format)
-        format = "svg";
-    if (strcmp(format, "html") == 0) {
+    if (format == PICTURE_NONE)
+        format = PICTURE_SVG;
+    if (format == PICTURE_HTML) {
         if (moment && !request->base)
             request_moment(&like);
         return page_write(&like, file, error);
@@ -65,7 +65,7 @@ static bool picture_draw(const struct request *request, const char *path, bool m
         progress_start("drawing", path);
     if (done && kind->draw)
         kind->draw(&view, &options, file);
-    else if (done && strcmp(format, "dot") == 0)
+    else if (done && format == PICTURE_DOT)
         picture_dot(&view, &options, file);
     else if (done && !picture_graph(&view, &options, format, file, &reason))
         done = error_set(error, ERROR_INPUT, "%s: %s", path, reason.text);

@@ -52,7 +52,7 @@ static bool request_start(struct request *request, struct error *error)
     profile_start(&request->own.base);
     if (request->own.profile.failed || request->own.base.failed)
         return error_memory(error);
-    request->picture = request->answer->draw && output && picture_ending(output);
+    request->picture = request->answer->draw && output && picture_format_of(output);
     return (!request->picture || picture_check(request->arguments, output, error)) &&
            request_check(request, error);
 }
@@ -298,9 +298,8 @@ static bool wants_pins(const struct request *request)
 {
     const char *metric = arguments_value(request->arguments, FLAG_METRIC);
     const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
-    const char *ending = output ? picture_ending(output) : NULL;
     return request->answer->pins || (metric && strncmp(metric, "pinned", 6) == 0) ||
-           (ending && strcmp(ending, "html") == 0);
+           (output && picture_format_of(output) == PICTURE_HTML);
 }
 
 static bool request_read(struct request *request, struct error *error)
@@ -492,7 +491,7 @@ bool request_open(struct request *request, struct error *error)
                   arguments->command->verb);
         return error_hint(error, "--json has all its numbers");
     }
-    if (output && picture_ending(output)) {
+    if (output && picture_format_of(output)) {
         error_set(error, ERROR_USAGE, "%s has no picture", arguments->command->verb);
         return error_hint(error, "memoir export draws: memoir export %s -o %s", request->name,
                           output);

@@ -105,7 +105,7 @@ static bool add_limits(struct checking *checking)
     struct check_limit growth = {5, true}, limit;
     bool any = arguments_value(checking->arguments, FLAG_NO_LEAKS) ||
                arguments_value(checking->arguments, FLAG_BUDGET);
-    if (growth_text && (!check_limit_read(growth_text, "bytes", &growth) || !growth.relative))
+    if (growth_text && (!check_limit_read(growth_text, UNIT_BYTES, &growth) || !growth.relative))
         return error_set(checking->error, ERROR_USAGE,
                          "--max-growth can't be '%s'; accepted: a share such as 5%%", growth_text);
     for (size_t i = 0; i < COUNT_OF(flags); i++)
@@ -278,7 +278,7 @@ static bool add_leaks(struct checking *checking)
     request->options.base = NULL;
     ok = ok && request_view_make(&view, request, checking->error);
     request->options.base = request->base;
-    struct check_item *item = ok ? check_add(&checking->check, "leaks", "bytes") : NULL;
+    struct check_item *item = ok ? check_add(&checking->check, "leaks", UNIT_BYTES) : NULL;
     if (ok && (!item || !leaks_make(&leaks, &view, &options))) {
         ok = error_memory(checking->error);
     } else if (ok) {

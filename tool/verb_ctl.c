@@ -264,7 +264,7 @@ static bool format_choose(const char *file, pid_t pid, const char **format, stru
     const struct writer *writer = file && !*format ? write_find(file) : NULL;
     if (writer == &writer_pprof || writer == &writer_gperftools)
         *format = writer->word;
-    else if (file && !*format && (writer || picture_ending(file))) {
+    else if (file && !*format && (writer || picture_format_of(file))) {
         error_set(error, ERROR_USAGE, "%s: a process writes .memoir, .pb.gz and .heap", file);
         return error_hint(error, "memoir export %d -o %s", pid, file);
     } else if (file && !*format) {

@@ -261,7 +261,7 @@ static bool functions_show(struct disassembly *answer, const struct symbol_code 
         json_object(&answer->json, NULL);
         json_text(&answer->json, "schema", "memoir.disasm/1");
         json_text(&answer->json, "input", answer->request->name);
-        json_text(&answer->json, "unit", answer->view->unit);
+        json_text(&answer->json, "unit", answer->view->unit_name);
         json_number(&answer->json, "total", answer->view->total.value);
         json_array(&answer->json, "functions");
     }

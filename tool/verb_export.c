@@ -111,7 +111,7 @@ static bool format_unknown(const struct arguments *arguments, const char *path, 
         used += (size_t)snprintf(known + used, sizeof known - used, " %s", writers[i]->ending);
     if (picture && used < sizeof known)
         snprintf(known + used, sizeof known - used, "%s", picture_endings);
-    if (!picture && picture_ending(path)) {
+    if (!picture && picture_format_of(path)) {
         error_set(error, ERROR_USAGE, "%s: redact writes profiles, not pictures", path);
         return error_hint(error, "memoir redact ... -o x.pb.gz, then memoir export x.pb.gz -o %s",
                           path);

@@ -88,7 +88,7 @@ bool verb_time(const struct arguments *arguments, struct error *error)
     static const struct answer answer = {
         .window = true, .draw = picture_write, .adjust = request_adjust, .report = report_time};
     const char *output = arguments_value(arguments, FLAG_OUTPUT);
-    if (output && picture_ending(output) && picture_check(arguments, output, error) &&
+    if (output && picture_format_of(output) && picture_check(arguments, output, error) &&
         (arguments_value(arguments, FLAG_SINCE) || arguments_value(arguments, FLAG_UNTIL))) {
         error_set(error, ERROR_USAGE,
                   "the picture of memory over time shows the whole run, so --since and --until do "
@@ -108,7 +108,7 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
     struct arguments words;
     struct folder folder = {0};
     bool changed = false;
-    bool ok = (!output || !picture_ending(output) || picture_check(arguments, output, error)) &&
+    bool ok = (!output || !picture_format_of(output) || picture_check(arguments, output, error)) &&
               folder_operands(&folder, &words, arguments, error) &&
               session_ask(&words, &answer, &changed, error);
     folder_free(&folder);
@@ -125,7 +125,7 @@ static bool diff_render(struct request *request, struct error *error)
     if (!need_two(request, error) ||
         (arguments_value(request->arguments, FLAG_NORMALIZE) && !normalize(request, error)))
         return false;
-    if (output && picture_ending(output))
+    if (output && picture_format_of(output))
         return picture_write(request, output, true, error);
     if (!request_open(request, error))
         return false;

@@ -137,7 +137,7 @@ static bool output_check(const struct arguments *arguments, struct error *error)
     const char *output = arguments_value(arguments, FLAG_OUTPUT);
     struct stat there;
     if (!output || arguments_value(arguments, FLAG_FORMAT) || !strchr(name_base(output), '.') ||
-        (!write_find(output) && !picture_ending(output)) ||
+        (!write_find(output) && !picture_format_of(output)) ||
         (stat(output, &there) == 0 && S_ISDIR(there.st_mode)))
         return true;
     error_set(error, ERROR_USAGE, "--output %s: memoir run writes .memoir", output);

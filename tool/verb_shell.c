@@ -157,7 +157,7 @@ static void prompt_make(const struct shell *shell, char *prompt, size_t size)
         const char *of_type = profile_text(profile, profile->type[type].name);
         for (size_t i = 0; i < profile->samples.count; i++)
             sum += (double)profile->samples.values[type][i];
-        style_value(value, sum, profile_text(profile, profile->type[type].unit));
+        style_value(value, sum, profile_unit(profile, profile->type[type]));
         unit = strncmp(of_type, "inuse", 5) == 0   ? "live "
                : strncmp(of_type, "alloc", 5) == 0 ? "alloc "
                : strncmp(of_type, "peak", 4) == 0  ? "peak "

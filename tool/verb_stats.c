@@ -260,7 +260,7 @@ static void rows_print(const struct stats *stats)
         const struct row *row = &stats->rows[i];
         int64_t bytes = row->bytes < 0 ? -row->bytes : row->bytes;
         const char *sign = row->sum ? "=" : row->bytes < 0 ? "+" : "-";
-        style_value(text, (double)bytes, "bytes");
+        style_value(text, (double)bytes, UNIT_BYTES);
         printf("%s %-*s %*s", i == 0 ? " " : sign, NAME_WIDTH, row->name, BYTES_WIDTH, text);
         if (row->advice[0] != '\0') {
             fputs("   ", stdout);

@@ -16,7 +16,7 @@ int main(void)
     profile_start(&profile);
     profile.kind = PROFILE_HEAP;
     profile.format = "test";
-    profile.default_type = profile_type(&profile, "inuse_space", "bytes");
+    profile.default_type = profile_type(&profile, "inuse_space", UNIT_BYTES);
     profile.pins = (struct profile_pins){.known = true, .spans_space = 1 << 20};
     for (unsigned i = 0; i < PROFILE_FILLS; i++)
         profile.pins.by_fill[i] = (int64_t)1 << (14 + 2 * i); /* 16 KiB, and up to 64 MiB */

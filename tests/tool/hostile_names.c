@@ -55,10 +55,10 @@ static void make(struct profile *profile, bool tame)
 {
     profile_start(profile);
     profile->kind = PROFILE_HEAP;
-    profile_type(profile, "alloc_objects", "count");
-    profile_type(profile, "alloc_space", "bytes");
-    profile_type(profile, "inuse_objects", "count");
-    profile->default_type = profile_type(profile, "inuse_space", "bytes");
+    profile_type(profile, "alloc_objects", UNIT_COUNT);
+    profile_type(profile, "alloc_space", UNIT_BYTES);
+    profile_type(profile, "inuse_objects", UNIT_COUNT);
+    profile->default_type = profile_type(profile, "inuse_space", UNIT_BYTES);
     profile->program = profile_string_of(profile, tame ? "program" : "/opt/pro\ngram \"1\" #\xff");
     profile->command = profile->program;
     profile->duration_ns = 5000000;

@@ -114,8 +114,8 @@ static void begin(struct profile *of)
 {
     profile_start(of);
     of->kind = PROFILE_HEAP;
-    profile_type(of, "inuse_objects", "count");
-    profile_type(of, "inuse_space", "bytes");
+    profile_type(of, "inuse_objects", UNIT_COUNT);
+    profile_type(of, "inuse_space", UNIT_BYTES);
     of->default_type = 1;
 }
 
@@ -131,7 +131,7 @@ static void add(struct profile *of, const char *names, int64_t bytes)
         stack[count] = named(of, name, 7);
         names += length + (names[length] == ',');
     }
-    struct profile_label label = {.key = profile_string_of(of, "bytes"), .number = bytes / 10};
+    struct profile_label label = {.key = profile_string_of(of, LABEL_BYTES), .number = bytes / 10};
     size_t row =
         profile_sample(of, profile_stack(of, stack, count), profile_label_set(of, &label, 1));
     of->samples.values[0][row] = 10;

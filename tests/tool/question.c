@@ -17,11 +17,11 @@ static void profile_make(struct profile *profile)
     profile_start(profile);
     profile->kind = PROFILE_HEAP;
     profile->format = "test";
-    profile_type(profile, "alloc_objects", "count");
-    profile_type(profile, "alloc_space", "bytes");
-    profile_type(profile, "inuse_objects", "count");
-    profile->default_type = profile_type(profile, "inuse_space", "bytes");
-    profile_type(profile, "inuse_requested", "bytes");
+    profile_type(profile, "alloc_objects", UNIT_COUNT);
+    profile_type(profile, "alloc_space", UNIT_BYTES);
+    profile_type(profile, "inuse_objects", UNIT_COUNT);
+    profile->default_type = profile_type(profile, "inuse_space", UNIT_BYTES);
+    profile_type(profile, "inuse_requested", UNIT_BYTES);
 }
 
 static uint32_t frame(struct profile *profile, const char *name, const char *file, uint32_t line)
@@ -36,7 +36,7 @@ static size_t sample(struct profile *profile, const char *name, const char *file
                      int64_t count, int64_t size)
 {
     uint32_t locations[2] = {frame(profile, name, file, line), frame(profile, "main", "main.c", 1)};
-    struct profile_label label = {.key = profile_string_of(profile, "bytes"), .number = size};
+    struct profile_label label = {.key = profile_string_of(profile, LABEL_BYTES), .number = size};
     size_t row = profile_sample(profile, profile_stack(profile, locations, 2),
                                 profile_label_set(profile, &label, 1));
     int64_t values[] = {count, count * size, count, count * size, count * size - count};
@@ -422,7 +422,7 @@ static void judged(double before, double after, double noise, struct check_limit
                    enum check_verdict expected)
 {
     struct check check = {0};
-    struct check_item *item = check_add(&check, "peak", "bytes");
+    struct check_item *item = check_add(&check, "peak", UNIT_BYTES);
     item->before = before;
     item->after = after;
     item->noise = noise;
@@ -436,18 +436,18 @@ static void judged(double before, double after, double noise, struct check_limit
 static void limits_inside_the_noise_are_inconclusive(void)
 {
     struct check_limit limit;
-    assert(check_limit_read("200M", "bytes", &limit) && limit.value == 200.0 * 1048576 &&
+    assert(check_limit_read("200M", UNIT_BYTES, &limit) && limit.value == 200.0 * 1048576 &&
            !limit.relative);
-    assert(check_limit_read("+5%", "bytes", &limit) && limit.value == 5 && limit.relative);
-    assert(check_limit_read("1.5GiB", "bytes", &limit) && limit.value == 1.5 * 1073741824);
-    assert(check_limit_read("0", "bytes", &limit) && limit.value == 0);
-    assert(check_limit_read("1.5s", "nanoseconds", &limit) && limit.value == 1.5e9);
-    assert(check_limit_read("200ms", "nanoseconds", &limit) && limit.value == 2e8);
-    assert(check_limit_read("5%", "nanoseconds", &limit) && limit.value == 5 && limit.relative);
-    assert(!check_limit_read("2M", "nanoseconds", &limit));
+    assert(check_limit_read("+5%", UNIT_BYTES, &limit) && limit.value == 5 && limit.relative);
+    assert(check_limit_read("1.5GiB", UNIT_BYTES, &limit) && limit.value == 1.5 * 1073741824);
+    assert(check_limit_read("0", UNIT_BYTES, &limit) && limit.value == 0);
+    assert(check_limit_read("1.5s", UNIT_NANOSECONDS, &limit) && limit.value == 1.5e9);
+    assert(check_limit_read("200ms", UNIT_NANOSECONDS, &limit) && limit.value == 2e8);
+    assert(check_limit_read("5%", UNIT_NANOSECONDS, &limit) && limit.value == 5 && limit.relative);
+    assert(!check_limit_read("2M", UNIT_NANOSECONDS, &limit));
     static const char *const wrong[] = {"", "M", "-5%", "5x", "nan", "inf", "1e99", "5%%", " 5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert(!check_limit_read(wrong[i], "bytes", &limit));
+        assert(!check_limit_read(wrong[i], UNIT_BYTES, &limit));
     const struct check_limit hundred = {100, false}, percent = {5, true};
     judged(0, 100, 0, hundred, CHECK_PASS);
     judged(0, 101, 0, hundred, CHECK_FAIL);

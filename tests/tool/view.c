@@ -52,8 +52,8 @@ static void fill(void)
 {
     profile_start(&profile);
     profile.kind = PROFILE_HEAP;
-    profile_type(&profile, "inuse_objects", "count");
-    profile_type(&profile, "inuse_space", "bytes");
+    profile_type(&profile, "inuse_objects", UNIT_COUNT);
+    profile_type(&profile, "inuse_space", UNIT_BYTES);
     profile.default_type = 1;
     struct profile_mapping zlib = {.start = 0x1000, .limit = 0x9000, .offset = 0x100};
     zlib.path = profile_string_of(&profile, "/lib/libz.so.1");
@@ -514,7 +514,7 @@ static void sampled_numbers_have_errors(void)
 static void only_an_age(void)
 {
     struct view_options options = plain();
-    int objects = (int)profile_type(&profile, "alloc_objects", "count");
+    int objects = (int)profile_type(&profile, "alloc_objects", UNIT_COUNT);
     assert(profile_want_lives(&profile));
     profile.samples.weights[0] = 1;
     profile.samples.values[objects][0] = 10;
@@ -535,11 +535,11 @@ static void only_an_age(void)
 static void numbers_and_names_for_people(void)
 {
     char text[64];
-    assert(strcmp(style_value(text, 1406611948, "bytes"), "1.31 GiB") == 0);
-    assert(strcmp(style_value(text, 94, "bytes"), "94 B") == 0);
-    assert(strcmp(style_value(text, 1023.9 * 1024, "bytes"), "1.00 MiB") == 0);
-    assert(strcmp(style_value(text, -2048, "bytes"), "-2.00 KiB") == 0);
-    assert(strcmp(style_value(text, 412e6, "count"), "412 M") == 0);
+    assert(strcmp(style_value(text, 1406611948, UNIT_BYTES), "1.31 GiB") == 0);
+    assert(strcmp(style_value(text, 94, UNIT_BYTES), "94 B") == 0);
+    assert(strcmp(style_value(text, 1023.9 * 1024, UNIT_BYTES), "1.00 MiB") == 0);
+    assert(strcmp(style_value(text, -2048, UNIT_BYTES), "-2.00 KiB") == 0);
+    assert(strcmp(style_value(text, 412e6, UNIT_COUNT), "412 M") == 0);
     assert(strcmp(style_value(text, 3200, "milliseconds"), "3.20 s") == 0);
     assert(strcmp(style_share(text, 62, 100), "62 %") == 0);
     assert(strcmp(style_time(text, 62000000000), "1m02s") == 0);

@@ -34,7 +34,7 @@ static uint32_t location(struct profile *profile, uint64_t address, const char *
 static void sample(struct profile *profile, const uint32_t *frames, uint32_t count, int64_t objects,
                    int64_t size)
 {
-    struct profile_label label = {.key = profile_string_of(profile, "bytes"),
+    struct profile_label label = {.key = profile_string_of(profile, LABEL_BYTES),
                                   .unit = profile_string_of(profile, "bytes"),
                                   .number = size};
     size_t row = profile_sample(profile, profile_stack(profile, frames, count),
@@ -50,12 +50,11 @@ static void make(struct profile *profile)
 {
     profile_start(profile);
     profile->kind = PROFILE_HEAP;
-    profile_type(profile, "alloc_objects", "count");
-    profile_type(profile, "alloc_space", "bytes");
-    profile_type(profile, "inuse_objects", "count");
-    profile->default_type = profile_type(profile, "inuse_space", "bytes");
-    profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
-                                                 profile_string_of(profile, "bytes")};
+    profile_type(profile, "alloc_objects", UNIT_COUNT);
+    profile_type(profile, "alloc_space", UNIT_BYTES);
+    profile_type(profile, "inuse_objects", UNIT_COUNT);
+    profile->default_type = profile_type(profile, "inuse_space", UNIT_BYTES);
+    profile->period_type = profile_type_make(profile, "space", UNIT_BYTES);
     profile->period = 524288;
     profile->time_ns = 1700000000 * INT64_C(1000000000);
     profile->duration_ns = INT64_C(2500000000);
@@ -183,9 +182,9 @@ static void more_comes_back(const struct profile *profile)
                   "0123456789abcdef") == 0);
     for (size_t i = 0; i < again.samples.count; i++) {
         const struct profile_label *one =
-            profile_label_of(profile, profile->samples.label_sets[i], "bytes");
+            profile_label_of(profile, profile->samples.label_sets[i], LABEL_BYTES);
         const struct profile_label *other =
-            profile_label_of(&again, again.samples.label_sets[i], "bytes");
+            profile_label_of(&again, again.samples.label_sets[i], LABEL_BYTES);
         assert(one && other && one->number == other->number);
     }
     profile_free(&again);
@@ -257,7 +256,7 @@ static void empty_profiles_are_written(void)
 {
     struct profile profile;
     profile_start(&profile);
-    profile_type(&profile, "samples", "count");
+    profile_type(&profile, "samples", UNIT_COUNT);
     write_all(&profile, &profile);
     profile_free(&profile);
 }

@@ -18,16 +18,17 @@
 /* The format, and the programs that show it; no ending: standard output. */
 static const struct kind {
     enum compat_option how;
-    const char *format, *ending, *viewer;
-} kinds[] = {{COMPAT_PS, "ps2", "", NULL},
-             {COMPAT_PDF, "pdf", "", NULL},
-             {COMPAT_SVG, "svg", "", NULL},
-             {COMPAT_GIF, "gif", "", NULL},
-             {COMPAT_PNG, "png", "", NULL},
-             {COMPAT_GV, "ps2", ".ps", "gv"},
-             {COMPAT_EVINCE, "pdf", ".pdf", "evince"},
-             {COMPAT_EOG, "svg", ".svg", "eog"},
-             {COMPAT_WEB, "svg", ".svg", NULL}};
+    enum picture_format format;
+    const char *ending, *viewer;
+} kinds[] = {{COMPAT_PS, PICTURE_PS2, "", NULL},
+             {COMPAT_PDF, PICTURE_PDF, "", NULL},
+             {COMPAT_SVG, PICTURE_SVG, "", NULL},
+             {COMPAT_GIF, PICTURE_GIF, "", NULL},
+             {COMPAT_PNG, PICTURE_PNG, "", NULL},
+             {COMPAT_GV, PICTURE_PS2, ".ps", "gv"},
+             {COMPAT_EVINCE, PICTURE_PDF, ".pdf", "evince"},
+             {COMPAT_EOG, PICTURE_SVG, ".svg", "eog"},
+             {COMPAT_WEB, PICTURE_SVG, ".svg", NULL}};
 
 static bool start(const struct compat_words *words, const char *viewer, const char *path);
 

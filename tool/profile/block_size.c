@@ -13,7 +13,7 @@ struct block_size block_size_of(const struct profile *profile, size_t sample)
     /* Ranges of an eighth of a doubling, where only a mean size is known. */
     enum { STEPS_LOG = 3 };
     const struct profile_label *label =
-        profile_label_of(profile, profile->samples.label_sets[sample], "bytes");
+        profile_label_of(profile, profile->samples.label_sets[sample], LABEL_BLOCK_BYTES);
     if (label && label->text == 0 && label->number > 0) {
         uint64_t bytes = (uint64_t)label->number;
         return (struct block_size){bytes, bytes, bytes};
@@ -55,7 +55,7 @@ bool block_size_labels(const struct profile *profile)
     const struct profile_label *labels = profile->labels.items;
     for (size_t i = 0; i < profile->labels.count; i++)
         if (labels[i].text == 0 && labels[i].number > 0 &&
-            strcmp(profile_text(profile, labels[i].key), "bytes") == 0)
+            strcmp(profile_text(profile, labels[i].key), LABEL_BLOCK_BYTES) == 0)
             return true;
     return false;
 }

@@ -26,7 +26,7 @@ const char *estimate_text(const struct profile *profile, char text[ESTIMATE_TEXT
 static bool is_sampled(const struct profile *profile)
 {
     return profile->period > 1 && profile->samples.weights &&
-           strcmp(profile_text(profile, profile->period_type.unit), "bytes") == 0;
+           profile_unit(profile, profile->period_type) == UNIT_BYTES;
 }
 
 char *estimate_title(const struct profile *profile, const char *title)
@@ -50,8 +50,7 @@ void estimate_see(struct profile *profile, const char *text, size_t length)
         return;
     profile->period = period;
     profile->estimated = true;
-    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
-                                                 profile_string_of(profile, "bytes")};
+    profile->period_type = profile_type_make(profile, TYPE_SPACE, UNIT_BYTES);
 }
 
 /* Where the mark begins in a text; NULL: it has none. */
@@ -101,8 +100,7 @@ void estimate_weights(struct profile *profile)
     struct profile_samples *samples = &profile->samples;
     bool counted = false;
     if (profile->kind != PROFILE_HEAP || profile->period <= 1 ||
-        strcmp(profile_text(profile, profile->period_type.unit), "bytes") != 0 ||
-        !profile_want_weights(profile))
+        profile_unit(profile, profile->period_type) != UNIT_BYTES || !profile_want_weights(profile))
         return;
     for (size_t i = 0; i < COUNT_OF(pairs); i++)
         counted |= profile_type_named(profile, pairs[i][0]) >= 0 &&

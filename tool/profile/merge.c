@@ -346,7 +346,7 @@ static void merge_types(struct merging *it)
             it->types[i] = PROFILE_TYPES_MAX;
             continue;
         }
-        it->types[i] = profile_type(to, name, unit);
+        it->types[i] = profile_type_written(to, name, unit);
         if (strcmp(profile_text(to, to->type[it->types[i]].unit), unit) != 0)
             profile_warn(to, "%s is added up, but was counted in %s and in %s", name, unit,
                          profile_text(to, to->type[it->types[i]].unit));

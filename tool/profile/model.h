@@ -25,11 +25,15 @@
 #include "base/compiler.h"
 #include "base/file/capture_format.h"
 #include "tool/memory/memory.h"
+#include "tool/terminal/terminal.h"
 
 enum type_blocks { BLOCKS_OTHER, BLOCKS_ALLOCATED, BLOCKS_LIVE, BLOCKS_AT_PEAK };
 
 /* Columns: room for each TYPE_ of this header at once. */
 enum { PROFILE_TYPES_MAX = 32, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };
+
+#define LABEL_BLOCK_BYTES \
+    "bytes" /* key of the label that says how large the blocks of a sample are */
 
 /* The one frame, and the thread, of samples for all that no recorded block stands for
  * (reconcile.h). */
@@ -341,7 +345,13 @@ uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line
 uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *mapping);
 uint32_t profile_location(struct profile *profile, const struct profile_location *location,
                           const struct profile_line *lines, uint32_t count);
-unsigned profile_type(struct profile *profile, const char *name, const char *unit);
+unsigned profile_type(struct profile *profile, const char *name, enum value_unit unit);
+/* The same with a unit as a file writes it. */
+unsigned profile_type_written(struct profile *profile, const char *name, const char *unit);
+/* The same as a value, no column: for `period_type`. */
+struct profile_type profile_type_make(struct profile *profile, const char *name,
+                                      enum value_unit unit);
+enum value_unit profile_unit(const struct profile *profile, struct profile_type type);
 /* Room for `samples` rows, if their number is known; otherwise half as much again is reserved. */
 void profile_reserve(struct profile *profile, size_t samples);
 /* The row; the caller fills `values` in. Columns for all types there are by then. */

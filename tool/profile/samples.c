@@ -65,7 +65,24 @@ static bool column_start(struct profile *profile, void *column, size_t item_size
     return *place != NULL;
 }
 
-unsigned profile_type(struct profile *profile, const char *name, const char *unit)
+unsigned profile_type(struct profile *profile, const char *name, enum value_unit unit)
+{
+    return profile_type_written(profile, name, value_unit_name(unit));
+}
+
+struct profile_type profile_type_make(struct profile *profile, const char *name,
+                                      enum value_unit unit)
+{
+    return (struct profile_type){profile_string_of(profile, name),
+                                 profile_string_of(profile, value_unit_name(unit))};
+}
+
+enum value_unit profile_unit(const struct profile *profile, struct profile_type type)
+{
+    return value_unit_find(profile_text(profile, type.unit));
+}
+
+unsigned profile_type_written(struct profile *profile, const char *name, const char *unit)
 {
     int there = profile_type_named(profile, name);
     struct profile_samples *samples = &profile->samples;

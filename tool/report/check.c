@@ -18,11 +18,11 @@
 #include "tool/report/question.h"
 
 const struct check_row check_rows[CHECK_METRICS] = {
-    [CHECK_LIVE] = {"live", "live at end", "bytes", METRIC_LIVE, TYPE_INUSE_SPACE},
-    [CHECK_PEAK] = {"peak", "peak", "bytes", METRIC_PEAK, TYPE_PEAK_SPACE},
-    [CHECK_ALLOC] = {"alloc", "allocated", "bytes", METRIC_ALLOC, TYPE_ALLOC_SPACE},
-    [CHECK_ALLOCS] = {"allocs", "allocations", "count", METRIC_COUNT, TYPE_ALLOC_OBJECTS},
-    [CHECK_CPU] = {"cpu", "CPU time", "nanoseconds", METRIC_CPU, TYPE_CPU},
+    [CHECK_LIVE] = {"live", "live at end", UNIT_BYTES, METRIC_LIVE, TYPE_INUSE_SPACE},
+    [CHECK_PEAK] = {"peak", "peak", UNIT_BYTES, METRIC_PEAK, TYPE_PEAK_SPACE},
+    [CHECK_ALLOC] = {"alloc", "allocated", UNIT_BYTES, METRIC_ALLOC, TYPE_ALLOC_SPACE},
+    [CHECK_ALLOCS] = {"allocs", "allocations", UNIT_COUNT, METRIC_COUNT, TYPE_ALLOC_OBJECTS},
+    [CHECK_CPU] = {"cpu", "CPU time", UNIT_NANOSECONDS, METRIC_CPU, TYPE_CPU},
 };
 
 struct suffix {
@@ -30,7 +30,7 @@ struct suffix {
     double factor;
 };
 
-bool check_limit_read(const char *text, const char *unit, struct check_limit *limit)
+bool check_limit_read(const char *text, enum value_unit unit, struct check_limit *limit)
 {
     static const struct suffix sizes[] = {
         {"", 1},           {"b", 1},           {"k", 1024},         {"kb", 1024},
@@ -48,7 +48,7 @@ bool check_limit_read(const char *text, const char *unit, struct check_limit *li
         end++;
     limit->relative = strcmp(end, "%") == 0;
     limit->value = number;
-    const struct suffix *suffix = strcmp(unit, "nanoseconds") == 0 ? times : sizes;
+    const struct suffix *suffix = unit == UNIT_NANOSECONDS ? times : sizes;
     for (; suffix->name && !limit->relative; suffix++)
         if (strcasecmp(suffix->name, end) == 0) {
             limit->value = number * suffix->factor;
@@ -85,7 +85,7 @@ static bool budget_line(const char *name, char *line, unsigned number, struct ch
         snprintf(error->text, sizeof error->text,
                  "%s:%u: '%.40s' is no metric; accepted: live, peak, alloc, allocs, cpu", name,
                  number, words[2]);
-    else if (!check_limit_read(words[1], time ? "nanoseconds" : "bytes", &budget->limit))
+    else if (!check_limit_read(words[1], time ? UNIT_NANOSECONDS : UNIT_BYTES, &budget->limit))
         snprintf(error->text, sizeof error->text,
                  "%s:%u: '%.40s' is no limit; accepted: %s, or 5%% with --base", name, number,
                  words[1], time ? "200ms, 1.5s" : "4096, 8M, 1.5G");
@@ -145,13 +145,13 @@ static double sample_time(const struct profile *profile)
     return count > 0 ? time / count : 0;
 }
 
-double check_unseen(const struct profile *profile, const char *unit)
+double check_unseen(const struct profile *profile, enum value_unit unit)
 {
     enum { BLOCK_MIN = 16 }; /* bytes */
-    if (strcmp(unit, "nanoseconds") == 0)
+    if (unit == UNIT_NANOSECONDS)
         return 3 * sample_time(profile);
     double bytes = profile->period > 1 ? 3 * (double)profile->period : 0;
-    return strcmp(unit, "count") == 0 ? bytes / BLOCK_MIN : bytes;
+    return unit == UNIT_COUNT ? bytes / BLOCK_MIN : bytes;
 }
 
 struct view_value check_sum(const struct view *view, const char *pattern, size_t *stacks)
@@ -179,7 +179,7 @@ struct view_value check_sum(const struct view *view, const char *pattern, size_t
     return sum;
 }
 
-struct check_item *check_add(struct check *check, const char *name, const char *unit)
+struct check_item *check_add(struct check *check, const char *name, enum value_unit unit)
 {
     if (!check->items)
         check->items = calloc(CHECK_MAX, sizeof *check->items);

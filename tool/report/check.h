@@ -27,7 +27,7 @@ enum check_metric { CHECK_LIVE, CHECK_PEAK, CHECK_ALLOC, CHECK_ALLOCS, CHECK_CPU
 struct check_row {
     const char *word;      /* in budgets */
     const char *name;      /* for people */
-    const char *unit;      /* of the limit */
+    enum value_unit unit;  /* of the limit */
     enum metric_id metric; /* the column that is looked at */
     const char *type;      /* and the one that may have been counted */
 };
@@ -41,9 +41,9 @@ struct check_limit {
 };
 
 struct check_item {
-    char name[32];     /* "peak", "allocations", ... */
-    char subject[128]; /* the pattern of a budget, or "" */
-    const char *unit;  /* "bytes", "count" or "nanoseconds" */
+    char name[32];        /* "peak", "allocations", ... */
+    char subject[128];    /* the pattern of a budget, or "" */
+    enum value_unit unit; /* UNIT_BYTES, UNIT_COUNT or UNIT_NANOSECONDS */
     bool has_before;
     double before, after;
     double noise_before, noise;
@@ -71,8 +71,8 @@ struct check_budget {
     unsigned line;
 };
 
-/* "200M", "1.5GiB", "5%", "+5%", "1000"; of "nanoseconds": "1.5s", "200ms". */
-bool check_limit_read(const char *text, const char *unit, struct check_limit *limit);
+/* "200M", "1.5GiB", "5%", "+5%", "1000"; of UNIT_NANOSECONDS: "1.5s", "200ms". */
+bool check_limit_read(const char *text, enum value_unit unit, struct check_limit *limit);
 /* The lines of a budget, to be freed. NULL: one makes no sense, or memory is out; see the error. */
 struct check_budget *check_budget_read(const char *name, const char *text, size_t *count,
                                        struct view_error *error);
@@ -80,10 +80,10 @@ struct check_budget *check_budget_read(const char *name, const char *text, size_
  * many fit; some of them may have nothing of this metric. */
 struct view_value check_sum(const struct view *view, const char *pattern, size_t *stacks);
 /* What a profile may have of a unit without a sample. */
-double check_unseen(const struct profile *profile, const char *unit);
+double check_unseen(const struct profile *profile, enum value_unit unit);
 
 /* A new item at the end; NULL: there are too many, or memory is out. */
-struct check_item *check_add(struct check *check, const char *name, const char *unit);
+struct check_item *check_add(struct check *check, const char *name, enum value_unit unit);
 /* Says where most of the growth, or of the value, comes from. */
 void check_blame(struct check_item *item, const struct view *view);
 /* Fills in the verdict of the last item. */

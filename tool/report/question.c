@@ -77,7 +77,7 @@ void question_paint(const struct style *style, enum question_paint paint, const 
         fputs("\033[0m", style->out);
 }
 
-const char *question_change(char text[32], double change, const char *unit)
+const char *question_change(char text[32], double change, enum value_unit unit)
 {
     char value[32];
     snprintf(text, 32, "%s%.30s", change < 0 ? "-" : "+", style_value(value, fabs(change), unit));

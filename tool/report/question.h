@@ -28,7 +28,7 @@ void question_pad(const struct style *style, const char *text, int width);
 void question_paint(const struct style *style, enum question_paint paint, const char *text,
                     int width);
 /* "+254 MiB" */
-const char *question_change(char text[32], double change, const char *unit);
+const char *question_change(char text[32], double change, enum value_unit unit);
 /* "+172 %"; "new", "gone" */
 const char *question_growth(char text[16], double before, double after);
 /* 12,080 */

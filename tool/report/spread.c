@@ -159,7 +159,7 @@ static size_t classes_find(struct size_class *list, size_t *count, int64_t size)
 
 static int64_t size_of(const struct profile *profile, uint32_t label_set)
 {
-    const struct profile_label *label = profile_label_of(profile, label_set, "bytes");
+    const struct profile_label *label = profile_label_of(profile, label_set, LABEL_BLOCK_BYTES);
     return label && label->text == 0 ? label->number : LARGE;
 }
 

@@ -238,8 +238,7 @@ static bool source_run(struct maker *maker, const struct profile *profile, bool 
     }
     source->partner =
         source->type >= 0 ? profile_type_partner(profile, (unsigned)source->type) : -1;
-    if (source->partner >= 0 &&
-        strcmp(profile_text(profile, profile->type[source->partner].unit), "count") != 0)
+    if (source->partner >= 0 && profile_unit(profile, profile->type[source->partner]) != UNIT_COUNT)
         source->partner = -1; /* the column itself is what counts */
     source->sampled = source->type >= 0 && (profile->samples.weights ||
                                             profile_type_timed(profile, (unsigned)source->type));
@@ -290,12 +289,14 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     view->profile = profile;
     view->base = options->base;
     view->options = *options;
-    view->unit = "count";
+    view->unit = UNIT_COUNT;
+    view->unit_name = value_unit_name(view->unit);
     if (profile->types == 0)
         return view_refuse(error, "the profile has no values");
     if (options->type >= profile->types)
         return view_refuse(error, "the profile has no column %u", options->type);
-    view->unit = profile_text(profile, profile->type[options->type].unit);
+    view->unit = profile_unit(profile, profile->type[options->type]);
+    view->unit_name = profile_text(profile, profile->type[options->type].unit);
     struct maker *maker = calloc(1, sizeof *maker);
     if (!maker)
         return view_out_of_memory(error);
@@ -308,7 +309,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     maker->fold = options->frames != VIEW_ALL &&
                   (view->timed ? options->fold_time
                    : profile->kind == PROFILE_OTHER
-                       ? strcmp(view->unit, "bytes") == 0
+                       ? view->unit == UNIT_BYTES
                        : profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
                              (view->waited && profile->traits & TRAIT_CAPTURE));
     maker->enter = view->timed && !maker->fold && options->frames == VIEW_BLAME &&

@@ -120,10 +120,11 @@ struct view_row {
 struct view {
     const struct profile *profile, *base;
     struct view_options options;
-    const char *unit; /* "bytes", "count", "nanoseconds", ... */
-    bool timed;       /* its values are samples of a clock */
-    bool waited;      /* its values are waits for locks, each of them counted */
-    bool folds;       /* leaf frames went to their caller */
+    enum value_unit unit;
+    const char *unit_name; /* as the profile has it */
+    bool timed;            /* its values are samples of a clock */
+    bool waited;           /* its values are waits for locks, each of them counted */
+    bool folds;            /* leaf frames went to their caller */
     struct view_frame *frames;
     size_t frames_count;
     size_t stacks_count;   /* numbered in the order in which samples have them */

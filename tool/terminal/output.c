@@ -218,7 +218,8 @@ void output_say(const struct output *output, const char *path)
         return;
     snprintf(clean, sizeof clean, "%s", path);
     terminal_clean(clean, strlen(clean));
-    fprintf(stderr, "memoir: %s, %s\n", clean, style_value(size, (double)output->bytes, "bytes"));
+    fprintf(stderr, "memoir: %s, %s\n", clean,
+            style_value(size, (double)output->bytes, UNIT_BYTES));
 }
 
 void output_say_file(const char *path)

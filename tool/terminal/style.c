@@ -35,7 +35,7 @@ const char *style_file(const char *name)
     return name && name[0] && name[strspn(name, plain)] == '\0' ? name : "FILE";
 }
 
-const char *style_value(char text[32], double value, const char *unit)
+const char *style_value(char text[32], double value, enum value_unit unit)
 {
     static const struct scale bytes[] = {{"B", 1},
                                          {"KiB", 1024},
@@ -48,20 +48,13 @@ const char *style_value(char text[32], double value, const char *unit)
     const char *micro = MB_CUR_MAX > 1 ? "µs" : "us";
     const struct scale times[] = {{"ns", 1},  {micro, 1e3},  {"ms", 1e6},
                                   {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}};
-    static const struct scale time_units[] = {
-        {"nanoseconds", 1}, {"microseconds", 1e3}, {"milliseconds", 1e6},
-        {"seconds", 1e9},   {"minutes", 6e10},     {"ns", 1},
-        {"us", 1e3},        {"ms", 1e6},           {"s", 1e9}};
     if (!isfinite(value)) {
         snprintf(text, 32, "-");
         return text;
     }
-    for (size_t i = 0; i < COUNT_OF(time_units); i++)
-        if (strcmp(unit, time_units[i].unit) == 0) {
-            value_write(text, value * time_units[i].size, times, COUNT_OF(times));
-            return text;
-        }
-    if (strcmp(unit, "bytes") == 0 || strcmp(unit, "byte") == 0)
+    if (value_unit_ns(unit) > 0)
+        value_write(text, value * value_unit_ns(unit), times, COUNT_OF(times));
+    else if (unit == UNIT_BYTES)
         value_write(text, value, bytes, COUNT_OF(bytes));
     else
         value_write(text, value, counts, COUNT_OF(counts));
@@ -97,7 +90,7 @@ const char *style_time(char text[32], int64_t ns)
 {
     int64_t seconds = ns / 1000000000;
     if (seconds < 1 && seconds > -1)
-        style_value(text, (double)ns, "nanoseconds");
+        style_value(text, (double)ns, UNIT_NANOSECONDS);
     else if (seconds < 10)
         snprintf(text, 32, "%.2f s", (double)ns / 1e9);
     else if (seconds < 60)

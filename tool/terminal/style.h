@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tool/terminal/value_unit.h"
+
 enum style_format { STYLE_TEXT, STYLE_JSON, STYLE_CSV };
 
 struct style {
@@ -24,7 +26,7 @@ struct style {
 /* An input as a word of a command: its name if a shell takes it as it is, else "FILE". */
 const char *style_file(const char *name);
 /* "1.31 GiB", "412 M", "3.20 s": three digits and a unit, by the unit of the profile. */
-const char *style_value(char text[32], double value, const char *unit);
+const char *style_value(char text[32], double value, enum value_unit unit);
 /* "62 %" */
 const char *style_share(char text[16], double part, double whole);
 /* "1m02s", "3d04h" */

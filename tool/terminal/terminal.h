@@ -14,6 +14,7 @@
 #include "tool/terminal/style.h"
 #include "tool/terminal/suggest_file.h"
 #include "tool/terminal/text_file.h"
+#include "tool/terminal/value_unit.h"
 #include "tool/terminal/wrap.h"
 
 #endif

@@ -170,7 +170,7 @@ static void scale_heap(struct profile *profile, const struct compat_head *head)
 {
     struct profile_samples *samples = &profile->samples;
     for (size_t i = 0; i < samples->count; i++) {
-        struct profile_label label = {.key = profile_string_of(profile, "bytes")};
+        struct profile_label label = {.key = profile_string_of(profile, LABEL_BLOCK_BYTES)};
         for (unsigned type = 0; type + 1 < profile->types; type += 2) {
             int64_t *count = &samples->values[type][i], *bytes = &samples->values[type + 1][i];
             if (*count == 0)

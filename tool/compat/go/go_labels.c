@@ -99,7 +99,8 @@ static void label(struct labelled *labelled, struct go_tags *tags, const struct 
     terminal_clean(text, strlen(text));
     *labelled = (struct labelled){.labels = keep(tags, text)};
     for (size_t i = 0; i < count; i++)
-        if (labels[i].text == 0 && strcmp(profile_text(go->from, labels[i].key), "bytes") == 0)
+        if (labels[i].text == 0 &&
+            strcmp(profile_text(go->from, labels[i].key), LABEL_BLOCK_BYTES) == 0)
             size_add(labelled, tags, go, labels[i].number, go_tag_unit(go, &labels[i]));
     if (sample->bytes > 0)
         size_add(labelled, tags, go, sample->bytes, "bytes");

@@ -196,7 +196,7 @@ static bool range_fits(const struct go_profile *go, const struct go_sample *samp
 {
     struct profile_label labels[PROFILE_LABELS_MAX];
     size_t count = go_labels(go, sample, labels);
-    if (sample->bytes > 0 && (!filter->key[0] || strcmp(filter->key, "bytes") == 0) &&
+    if (sample->bytes > 0 && (!filter->key[0] || strcmp(filter->key, LABEL_BLOCK_BYTES) == 0) &&
         in_range(&filter->range, sample->bytes, "bytes"))
         return true;
     for (size_t i = 0; i < count; i++)
@@ -248,7 +248,7 @@ static void show(struct go_profile *go)
         struct go_sample *sample = &go->samples[i];
         size_t count = go_labels(go, sample, labels);
         for (size_t k = 0; k < count + (sample->bytes > 0); k++) {
-            const char *key = k < count ? profile_text(go->from, labels[k].key) : "bytes";
+            const char *key = k < count ? profile_text(go->from, labels[k].key) : LABEL_BLOCK_BYTES;
             bool fits = !wanted || compat_pattern_fits(wanted, key);
             bool out = unwanted && compat_pattern_fits(unwanted, key);
             any_shown |= fits;
@@ -343,7 +343,7 @@ static bool values_of(const struct go_profile *go, const struct go_sample *sampl
             used += (size_t)snprintf(text + used, size - used, "%s%s", any ? "," : "", value);
             any = true;
         }
-    if (sample->bytes > 0 && strcmp(key, "bytes") == 0 && used < size) {
+    if (sample->bytes > 0 && strcmp(key, LABEL_BLOCK_BYTES) == 0 && used < size) {
         snprintf(text + used, size - used, "%s%s", any ? "," : "",
                  go_label(sample->bytes, "", "", number));
         any = true;

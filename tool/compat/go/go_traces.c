@@ -133,7 +133,7 @@ static struct tag *gather_tags(const struct go_profile *go, size_t *count)
                 value = profile_text(go->from, labels[k].text);
             compat_reserve(&tags, &room, *count + 1, sizeof *tags);
             struct tag *tag = &tags[(*count)++];
-            *tag = (struct tag){own ? "bytes" : profile_text(go->from, labels[k].key),
+            *tag = (struct tag){own ? LABEL_BLOCK_BYTES : profile_text(go->from, labels[k].key),
                                 strdup(value), sample->value};
             if (!tag->value)
                 compat_out_of_memory();

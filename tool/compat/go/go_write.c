@@ -68,8 +68,8 @@ static bool write_filtered(const struct go_profile *go)
     struct profile to;
     profile_start(&to);
     for (unsigned i = 0; i < from->types; i++)
-        profile_type(&to, profile_text(from, from->type[i].name),
-                     profile_text(from, from->type[i].unit));
+        profile_type_written(&to, profile_text(from, from->type[i].name),
+                             profile_text(from, from->type[i].unit));
     to.default_type = from->default_type;
     copy_head(&to, from, go->words->value[COMPAT_ALL_FRAMES].on);
     copy_mappings(&to, go);
@@ -171,8 +171,8 @@ static uint32_t copy_labels(struct profile *to, const struct go_profile *go,
         labels[i].unit = copy_text(to, go->from, labels[i].unit);
     }
     if (sample->bytes > 0)
-        labels[count++] =
-            (struct profile_label){.key = profile_string_of(to, "bytes"), .number = sample->bytes};
+        labels[count++] = (struct profile_label){.key = profile_string_of(to, LABEL_BLOCK_BYTES),
+                                                 .number = sample->bytes};
     return profile_label_set(to, labels, (uint32_t)count);
 }
 
@@ -193,8 +193,8 @@ static bool write_top(struct go_profile *go, const struct go_graph *graph)
     struct profile top;
     go_choose_unit(go, graph, false);
     profile_start(&top);
-    unsigned cum = profile_type(&top, "cum", go->unit);
-    unsigned flat = profile_type(&top, "flat", go->unit);
+    unsigned cum = profile_type_written(&top, "cum", go->unit);
+    unsigned flat = profile_type_written(&top, "flat", go->unit);
     top.default_type = flat;
     top.time_ns = go->from->time_ns;
     top.duration_ns = go->from->duration_ns;

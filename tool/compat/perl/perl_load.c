@@ -254,8 +254,8 @@ static void scale(struct profile *profile, const struct compat_head *head)
     bool done[PROFILE_TYPES_MAX] = {false};
     for (unsigned i = 0; i < profile->types && head->version > 0; i++) {
         int partner = profile_type_partner(profile, i);
-        const char *unit = profile_text(profile, profile->type[i].unit);
-        if (partner < 0 || done[i] || done[partner] || strcmp(unit, "count") != 0)
+        if (partner < 0 || done[i] || done[partner] ||
+            profile_unit(profile, profile->type[i]) != UNIT_COUNT)
             continue;
         scale_pair(profile, head, i, (unsigned)partner);
         done[i] = done[partner] = true;

@@ -22,7 +22,7 @@ struct builder {
     size_t length, room; /* of nodes->path */
 };
 
-enum unit { UNIT_MEGABYTES, UNIT_BYTES, UNIT_OBJECTS, UNIT_SECONDS, UNIT_SAMPLES };
+enum shown_unit { IN_MEGABYTES, IN_BYTES, IN_OBJECTS, IN_SECONDS, IN_SAMPLES };
 
 static void add_location(struct builder *builder, uint32_t location, bool leaf);
 static void frame_text(const struct perl_stacks *stacks, const struct perl_name *name, bool inlined,
@@ -30,7 +30,7 @@ static void frame_text(const struct perl_stacks *stacks, const struct perl_name 
 static uint32_t node_of(struct perl_nodes *nodes, const char *name);
 static const void *name_bytes(const void *context, uint32_t number, size_t *size);
 static void add_up(struct perl_nodes *nodes, const struct perl_stacks *stacks);
-static enum unit unit_of(const struct perl_stacks *stacks);
+static enum shown_unit unit_of(const struct perl_stacks *stacks);
 
 void perl_nodes_make(struct perl_nodes *nodes, const struct perl_stacks *stacks, enum perl_by by)
 {
@@ -162,10 +162,10 @@ enum perl_by perl_by(const struct compat_words *words)
 const char *perl_number(const struct perl_stacks *stacks, double value, char text[40])
 {
     switch (unit_of(stacks)) {
-    case UNIT_MEGABYTES:
+    case IN_MEGABYTES:
         snprintf(text, 40, "%.1f", value / 1048576);
         break;
-    case UNIT_SECONDS:
+    case IN_SECONDS:
         snprintf(text, 40, "%.3f", value / 1e9);
         break;
     default:
@@ -174,17 +174,17 @@ const char *perl_number(const struct perl_stacks *stacks, double value, char tex
     return text;
 }
 
-static enum unit unit_of(const struct perl_stacks *stacks)
+static enum shown_unit unit_of(const struct perl_stacks *stacks)
 {
     const struct compat_value *value = stacks->words->value;
     if (stacks->from->kind == PROFILE_HEAP || stacks->from->kind == PROFILE_GROWTH) {
         if (value[COMPAT_INUSE_OBJECTS].on || value[COMPAT_ALLOC_OBJECTS].on)
-            return UNIT_OBJECTS;
-        return value[COMPAT_SHOW_BYTES].on ? UNIT_BYTES : UNIT_MEGABYTES;
+            return IN_OBJECTS;
+        return value[COMPAT_SHOW_BYTES].on ? IN_BYTES : IN_MEGABYTES;
     }
     if (stacks->from->kind == PROFILE_CONTENTION && !value[COMPAT_CONTENTIONS].on)
-        return UNIT_SECONDS;
-    return UNIT_SAMPLES;
+        return IN_SECONDS;
+    return IN_SAMPLES;
 }
 
 const char *perl_percent(double part, double whole, char text[40])

@@ -39,20 +39,23 @@ enum {
 
 void capture_samples_start(struct capture_samples *it, struct profile *profile, bool raw)
 {
-    static const char *const types[VALUES][2] = {
-        [ALLOC_OBJECTS] = {TYPE_ALLOC_OBJECTS, "count"},
-        [ALLOC_SPACE] = {TYPE_ALLOC_SPACE, "bytes"},
-        [INUSE_OBJECTS] = {TYPE_INUSE_OBJECTS, "count"},
-        [INUSE_SPACE] = {TYPE_INUSE_SPACE, "bytes"},
-        [PEAK_OBJECTS] = {TYPE_PEAK_OBJECTS, "count"},
-        [PEAK_SPACE] = {TYPE_PEAK_SPACE, "bytes"},
-        [ALLOC_REQUESTED] = {TYPE_ALLOC_REQUESTED, "bytes"},
-        [INUSE_REQUESTED] = {TYPE_INUSE_REQUESTED, "bytes"},
-        [PEAK_REQUESTED] = {TYPE_PEAK_REQUESTED, "bytes"},
+    static const struct {
+        const char *name;
+        enum value_unit unit;
+    } types[VALUES] = {
+        [ALLOC_OBJECTS] = {TYPE_ALLOC_OBJECTS, UNIT_COUNT},
+        [ALLOC_SPACE] = {TYPE_ALLOC_SPACE, UNIT_BYTES},
+        [INUSE_OBJECTS] = {TYPE_INUSE_OBJECTS, UNIT_COUNT},
+        [INUSE_SPACE] = {TYPE_INUSE_SPACE, UNIT_BYTES},
+        [PEAK_OBJECTS] = {TYPE_PEAK_OBJECTS, UNIT_COUNT},
+        [PEAK_SPACE] = {TYPE_PEAK_SPACE, UNIT_BYTES},
+        [ALLOC_REQUESTED] = {TYPE_ALLOC_REQUESTED, UNIT_BYTES},
+        [INUSE_REQUESTED] = {TYPE_INUSE_REQUESTED, UNIT_BYTES},
+        [PEAK_REQUESTED] = {TYPE_PEAK_REQUESTED, UNIT_BYTES},
     };
     *it = (struct capture_samples){.profile = profile, .raw = raw};
     for (unsigned i = 0; i < VALUES; i++)
-        profile_type(profile, types[i][0], types[i][1]);
+        profile_type(profile, types[i].name, types[i].unit);
     profile->default_type = INUSE_SPACE;
 }
 
@@ -355,7 +358,7 @@ static void history_scale(struct capture_samples *it)
 /* What no sample stands for, by size. */
 static uint32_t rest_labels(struct profile *profile, uint64_t size)
 {
-    uint32_t bytes = profile_string_of(profile, "bytes");
+    uint32_t bytes = profile_string_of(profile, LABEL_BLOCK_BYTES);
     struct profile_label labels[] = {{.key = profile_string_of(profile, "thread"),
                                       .text = profile_string_of(profile, PROFILE_NOT_SAMPLED)},
                                      {.key = bytes, .unit = bytes, .number = (int64_t)size}};

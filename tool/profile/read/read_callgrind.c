@@ -306,7 +306,8 @@ static void take_events(struct reading *reading, struct cursor text)
         memcpy(name, word.at, length);
         name[length] = '\0';
         bool bytes = strstr(name, "_space") || strstr(name, "_requested"); /* a heap of ours */
-        if (profile_type(profile, name, bytes ? "bytes" : "count") == reading->callgrind.events)
+        if (profile_type(profile, name, bytes ? UNIT_BYTES : UNIT_COUNT) ==
+            reading->callgrind.events)
             reading->callgrind.events++;
         if (bytes)
             profile->kind = PROFILE_HEAP;

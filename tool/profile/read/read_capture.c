@@ -22,6 +22,7 @@ struct survey {
     struct profile *profile;
     struct list snapshots; /* struct snapshot */
     size_t whole;          /* how many of them are complete */
+    struct list gone;      /* struct capture_map: files that were unloaded, by the latest list */
     struct capture_process process;
     struct capture_text reason; /* of the latest */
     uint64_t start_ms, end_ms;
@@ -57,6 +58,11 @@ uint32_t capture_thread_name(struct profile *profile, const struct capture_text 
         return profile_string(profile, own->bytes, own->length);
     snprintf(name, sizeof name, "t%u", id);
     return profile_string_of(profile, name);
+}
+
+bool capture_is_gone(const struct capture_map *map)
+{
+    return map->flags & MAP_GONE && memchr(map->path.bytes, '/', map->path.length);
 }
 
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms)
@@ -101,6 +107,21 @@ static void see_process(void *context, const struct capture_process *process)
     struct survey *survey = context;
     survey->process = *process;
     survey->start_ms = survey->end_ms = process->time_ms;
+}
+
+static void see_maps(void *context)
+{
+    ((struct survey *)context)->gone.count = 0;
+}
+
+static void see_map(void *context, const struct capture_map *map)
+{
+    struct survey *survey = context;
+    struct capture_map *kept = capture_is_gone(map) && map->inode > 0
+                                   ? profile_list_add(survey->profile, &survey->gone, sizeof *kept)
+                                   : NULL;
+    if (kept)
+        *kept = *map;
 }
 
 static void add_point(struct survey *survey, const struct capture_point *point)
@@ -465,7 +486,8 @@ static bool is_end(const struct survey *survey, size_t target)
 static bool take(const struct read_input *input, struct survey *survey, size_t whole_size,
                  struct read_error *error)
 {
-    struct capture_plan plan = {.start_ms = survey->start_ms, .whole_size = whole_size};
+    struct capture_plan plan = {
+        .start_ms = survey->start_ms, .whole_size = whole_size, .gone = &survey->gone};
     const char *at = input->options.at;
     if (!choose(survey, at, &plan.target, error))
         return false;
@@ -505,6 +527,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
 {
     static const struct capture_calls calls = {
         .process = see_process,
+        .maps = see_maps,
+        .map = see_map,
         .point = see_point,
         .snapshot = see_snapshot,
         .totals = see_totals,
@@ -541,5 +565,6 @@ static bool read(const struct read_input *input, struct profile *profile, struct
                      wrong.offset, input->size, wrong.reason);
     }
     free(survey.snapshots.items);
+    free(survey.gone.items);
     return done;
 }

@@ -20,12 +20,16 @@ struct capture_plan {
     size_t target;                    /* the one whose rows become samples */
     bool at_peak;                     /* their values in use are those of the peak */
     uint64_t start_ms;
-    size_t whole_size; /* of the input: up to there its records are whole */
+    size_t whole_size;       /* of the input: up to there its records are whole */
+    const struct list *gone; /* struct capture_map: files that were unloaded, by the last list */
 };
 
 /* False: a row makes no sense. */
 bool capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
                        struct profile *profile, struct read_error *error);
+/* Whether a list names it as a file's that was unloaded. */
+struct capture_map;
+bool capture_is_gone(const struct capture_map *map);
 /* Between two moments; 0 when the second is the earlier one. */
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms);
 struct capture_allocator;

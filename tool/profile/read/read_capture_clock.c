@@ -140,8 +140,8 @@ bool clock_rows_end(struct clock_rows *clock, struct profile *profile)
         profile->kind = PROFILE_CPU;
         profile->types = 0;
     }
-    clock->samples = profile_type(profile, TYPE_SAMPLES, "count");
-    clock->time = profile_type(profile, clock->wall ? TYPE_WALL : TYPE_CPU, "nanoseconds");
+    clock->samples = profile_type(profile, TYPE_SAMPLES, UNIT_COUNT);
+    clock->time = profile_type(profile, clock->wall ? TYPE_WALL : TYPE_CPU, UNIT_NANOSECONDS);
     if (alone) {
         profile->default_type = clock->time;
         profile->period_type = profile->type[clock->time];

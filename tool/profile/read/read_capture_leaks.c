@@ -109,12 +109,13 @@ static void take_age(struct leak_rows *leaks, struct profile *profile, struct ca
 bool leak_rows_end(struct leak_rows *leaks, struct profile *profile)
 {
     static const struct {
-        const char *name, *unit;
+        const char *name;
+        enum value_unit unit;
     } columns[LEAK_COLUMNS] = {
-        {TYPE_LOST_OBJECTS, "count"},      {TYPE_LOST_SPACE, "bytes"},
-        {TYPE_INDIRECT_OBJECTS, "count"},  {TYPE_INDIRECT_SPACE, "bytes"},
-        {TYPE_POSSIBLE_OBJECTS, "count"},  {TYPE_POSSIBLE_SPACE, "bytes"},
-        {TYPE_FORGOTTEN_OBJECTS, "count"}, {TYPE_FORGOTTEN_SPACE, "bytes"},
+        {TYPE_LOST_OBJECTS, UNIT_COUNT},      {TYPE_LOST_SPACE, UNIT_BYTES},
+        {TYPE_INDIRECT_OBJECTS, UNIT_COUNT},  {TYPE_INDIRECT_SPACE, UNIT_BYTES},
+        {TYPE_POSSIBLE_OBJECTS, UNIT_COUNT},  {TYPE_POSSIBLE_SPACE, UNIT_BYTES},
+        {TYPE_FORGOTTEN_OBJECTS, UNIT_COUNT}, {TYPE_FORGOTTEN_SPACE, UNIT_BYTES},
     };
     if (!profile->scan.known || profile->failed)
         return false;

@@ -70,11 +70,11 @@ bool lock_rows_end(struct lock_rows *locks, struct profile *profile)
         profile->kind = PROFILE_CONTENTION;
         profile->types = 0;
     }
-    locks->columns[0][0] = profile_type(profile, TYPE_CONTENTIONS, "count");
-    locks->columns[0][1] = profile_type(profile, TYPE_DELAY, "nanoseconds");
+    locks->columns[0][0] = profile_type(profile, TYPE_CONTENTIONS, UNIT_COUNT);
+    locks->columns[0][1] = profile_type(profile, TYPE_DELAY, UNIT_NANOSECONDS);
     if (has_conditions(locks)) {
-        locks->columns[1][0] = profile_type(profile, TYPE_CONDITION_WAITS, "count");
-        locks->columns[1][1] = profile_type(profile, TYPE_CONDITION_DELAY, "nanoseconds");
+        locks->columns[1][0] = profile_type(profile, TYPE_CONDITION_WAITS, UNIT_COUNT);
+        locks->columns[1][1] = profile_type(profile, TYPE_CONDITION_DELAY, UNIT_NANOSECONDS);
     }
     if (alone) {
         profile->default_type = locks->columns[0][1];

@@ -163,10 +163,12 @@ static void bytes_fit(const struct pin_rows *pins)
 bool pin_rows_end(struct pin_rows *pins, struct profile *profile)
 {
     static const struct {
-        const char *name, *unit;
+        const char *name;
+        enum value_unit unit;
     } columns[PIN_COLUMNS] = {
-        {TYPE_PINNED_OBJECTS, "count"}, {TYPE_PINNED_HELD, "bytes"},  {TYPE_PINNED_SPACE, "bytes"},
-        {TYPE_PINNED_SPARSE, "bytes"},  {TYPE_PINNED_ALONE, "bytes"},
+        {TYPE_PINNED_OBJECTS, UNIT_COUNT}, {TYPE_PINNED_HELD, UNIT_BYTES},
+        {TYPE_PINNED_SPACE, UNIT_BYTES},   {TYPE_PINNED_SPARSE, UNIT_BYTES},
+        {TYPE_PINNED_ALONE, UNIT_BYTES},
     };
     if (!profile->pins.known || profile->failed)
         return false;

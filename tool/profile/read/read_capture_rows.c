@@ -45,7 +45,7 @@ struct taking {
     struct list known;  /* uint32_t: mappings */
     struct list active; /* struct place: those of the present list, by address */
     struct list gone;   /* struct moved: what was unloaded up to the last list */
-    struct list ended;  /* struct ended: the same, before any node is read */
+    struct list ended;  /* struct ended: what was unloaded up to the last list of the file */
     bool sorted;
     struct keys second; /* further locations of an address that had several mappings in turn */
     struct list seconds;
@@ -70,6 +70,7 @@ struct ended {
     uint64_t nodes;
 };
 
+static void take_ended(struct taking *taking);
 static void take_class(void *context, const struct capture_class *class);
 static void take_row(void *context, const struct capture_row *row);
 static void take_whole(void *context, uint64_t rows);
@@ -78,8 +79,6 @@ static void take_allocator(void *context, const struct capture_allocator *alloca
 static void take_maps(void *context);
 static void take_map(void *context, const struct capture_map *map);
 static void take_gone(struct taking *taking, const struct capture_map *map);
-static void ended_maps(void *context);
-static void ended_map(void *context, const struct capture_map *map);
 static int compare_places(const void *a, const void *b);
 static void find_late(struct profile *profile);
 static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc);
@@ -126,12 +125,9 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     struct capture_error wrong;
     capture_threads_start(&taking.threads, profile);
     capture_samples_start(&taking.samples, profile, input->options.raw);
-    /* The first pass told how far it is whole. */
-    size_t size = plan->whole_size;
-    static const struct capture_calls ends = {
-        .maps = ended_maps, .map = ended_map, .checked = true};
-    capture_read(input->bytes, size, &ends, &taking, &wrong);
-    enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
+    take_ended(&taking);
+    enum capture_result result =
+        capture_read(input->bytes, plan->whole_size, &calls, &taking, &wrong);
     leak_samples(&taking);
     pin_samples(&taking);
     clock_samples(&taking);
@@ -141,8 +137,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.samples.largest_rate;
     if (profile->kind == PROFILE_HEAP)
-        profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
-                                                     profile_string_of(profile, "bytes")};
+        profile->period_type = profile_type_make(profile, TYPE_SPACE, UNIT_BYTES);
     struct keys *keys[] = {&taking.places, &taking.second};
     struct list *lists[] = {&taking.nodes,   &taking.known, &taking.active,
                             &taking.seconds, &taking.gone,  &taking.ended};
@@ -280,19 +275,13 @@ static uint32_t mapping_add(struct taking *taking, const struct profile_mapping 
     return number < taking->known.count ? ((uint32_t *)taking->known.items)[number] : 0;
 }
 
-/* Whether a list names it as a file's that was unloaded. */
-static bool is_gone_file(const struct capture_map *map)
-{
-    return map->flags & MAP_GONE && memchr(map->path.bytes, '/', map->path.length);
-}
-
 static void take_map(void *context, const struct capture_map *map)
 {
     struct taking *taking = context;
     bool gone = map->flags & MAP_GONE;
     if (gone)
         take_gone(taking, map);
-    if (gone ? !is_gone_file(map) : !(map->flags & MAP_EXECUTABLE))
+    if (gone ? !capture_is_gone(map) : !(map->flags & MAP_EXECUTABLE))
         return;
     struct profile_mapping mapping = mapping_of(taking->profile, map);
     uint32_t number = mapping_add(taking, &mapping);
@@ -304,19 +293,15 @@ static void take_map(void *context, const struct capture_map *map)
     taking->sorted = false;
 }
 
-static void ended_maps(void *context)
+/* The first pass has found them, since the nodes that they stand for come before their list. */
+static void take_ended(struct taking *taking)
 {
-    ((struct taking *)context)->ended.count = 0;
-}
-
-static void ended_map(void *context, const struct capture_map *map)
-{
-    struct taking *taking = context;
-    struct ended *ended = is_gone_file(map) && map->inode > 0
-                              ? profile_list_add(taking->profile, &taking->ended, sizeof *ended)
-                              : NULL;
-    if (ended)
-        *ended = (struct ended){mapping_of(taking->profile, map), map->inode};
+    const struct capture_map *gone = taking->plan->gone->items;
+    for (size_t i = 0; i < taking->plan->gone->count; i++) {
+        struct ended *ended = profile_list_add(taking->profile, &taking->ended, sizeof *ended);
+        if (ended)
+            *ended = (struct ended){mapping_of(taking->profile, &gone[i]), gone[i].inode};
+    }
 }
 
 static void take_gone(struct taking *taking, const struct capture_map *map)

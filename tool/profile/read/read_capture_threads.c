@@ -12,7 +12,7 @@ void capture_threads_start(struct capture_threads *threads, struct profile *prof
     threads->profile = profile;
     threads->words.thread = profile_string_of(profile, "thread");
     threads->words.tid = profile_string_of(profile, "tid");
-    threads->words.bytes = profile_string_of(profile, "bytes");
+    threads->words.bytes = profile_string_of(profile, LABEL_BLOCK_BYTES);
     threads->words.other = profile_string_of(profile, PROFILE_OTHER_THREADS);
     threads->words.lock = profile_string_of(profile, "lock");
     threads->words.holder = profile_string_of(profile, "holder");

@@ -127,13 +127,12 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         profile_warn(profile, "an old file format: signals of condition variables count as waiting "
                               "for a lock");
     profile->kind = PROFILE_CONTENTION;
-    profile_type(profile, TYPE_CONTENTIONS, "count");
-    profile->default_type = profile_type(profile, TYPE_DELAY, "nanoseconds");
+    profile_type(profile, TYPE_CONTENTIONS, UNIT_COUNT);
+    profile->default_type = profile_type(profile, TYPE_DELAY, UNIT_NANOSECONDS);
     text_mappings(profile, &it.text);
     bool done = read_lines(&it);
     profile->period = it.period > INT64_MAX ? INT64_MAX : (int64_t)it.period;
-    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_CONTENTIONS),
-                                                 profile_string_of(profile, "count")};
+    profile->period_type = profile_type_make(profile, TYPE_CONTENTIONS, UNIT_COUNT);
     free(it.stack.locations);
     return done;
 }

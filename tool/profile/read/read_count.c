@@ -128,7 +128,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     take_head(line, &name);
     memcpy(type, name.at, (size_t)(name.end - name.at));
     type[name.end - name.at] = '\0';
-    profile->default_type = profile_type(profile, type, "count");
+    profile->default_type = profile_type(profile, type, UNIT_COUNT);
     profile->period_type = profile->type[0];
     profile->period = 1;
     text_mappings(profile, &it.text);

@@ -156,8 +156,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     find_words(input, &words);
     bool java = word(&words, 2) == 1, ok = true;
     profile->kind = PROFILE_CPU;
-    profile_type(profile, TYPE_SAMPLES, "count");
-    profile->default_type = profile_type(profile, TYPE_CPU, "nanoseconds");
+    profile_type(profile, TYPE_SAMPLES, UNIT_COUNT);
+    profile->default_type = profile_type(profile, TYPE_CPU, UNIT_NANOSECONDS);
     profile->period = (int64_t)word(&words, 3) * 1000;
     profile->period_type = profile->type[1];
     size_t start = HEAD + (size_t)word(&words, 1), at = start;

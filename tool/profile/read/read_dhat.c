@@ -13,18 +13,19 @@
 #include "tool/profile/parse/parse.h"
 
 static const struct {
-    const char *member, *name, *unit;
+    const char *member, *name;
+    enum value_unit unit;
     bool optional; /* a column only where the first stack has it */
 } columns[] = {
-    {"tbk", TYPE_ALLOC_OBJECTS, "count", false},
-    {"tb", TYPE_ALLOC_SPACE, "bytes", false},
-    {"ebk", TYPE_INUSE_OBJECTS, "count", true},
-    {"eb", TYPE_INUSE_SPACE, "bytes", true},
-    {"gbk", TYPE_PEAK_OBJECTS, "count", true},
-    {"gb", TYPE_PEAK_SPACE, "bytes", true},
-    {"tl", "lifetime", "instructions", true},
-    {"rb", "read", "bytes", true},
-    {"wb", "written", "bytes", true},
+    {"tbk", TYPE_ALLOC_OBJECTS, UNIT_COUNT, false},
+    {"tb", TYPE_ALLOC_SPACE, UNIT_BYTES, false},
+    {"ebk", TYPE_INUSE_OBJECTS, UNIT_COUNT, true},
+    {"eb", TYPE_INUSE_SPACE, UNIT_BYTES, true},
+    {"gbk", TYPE_PEAK_OBJECTS, UNIT_COUNT, true},
+    {"gb", TYPE_PEAK_SPACE, UNIT_BYTES, true},
+    {"tl", "lifetime", UNIT_INSTRUCTIONS, true},
+    {"rb", "read", UNIT_BYTES, true},
+    {"wb", "written", UNIT_BYTES, true},
 };
 
 struct dhat {
@@ -92,11 +93,12 @@ static void take_points(struct dhat *dhat, uint32_t points)
     uint32_t first = value_first(values, points);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         bool there = first != 0 && value_member(values, first, columns[i].member) != 0;
-        const char *name = columns[i].name, *unit = columns[i].unit;
+        const char *name = columns[i].name;
+        enum value_unit unit = columns[i].unit;
         if (!dhat->heap && i == 0)
             name = "events";
         if (!dhat->heap && i == 1)
-            name = "units", unit = "count";
+            name = "units", unit = UNIT_COUNT;
         types[i] = there || !columns[i].optional ? profile_type(profile, name, unit) : UINT32_MAX;
     }
     for (uint32_t at = first; at != 0 && !profile->failed; at = value_after(values, points, at)) {

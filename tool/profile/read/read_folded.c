@@ -184,8 +184,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     if (good == 0)
         return read_refuse(error, 0, "no line consists of a stack and a number");
     if (pairs)
-        profile_type(profile, "before", "count");
-    profile->default_type = profile_type(profile, TYPE_SAMPLES, "count");
+        profile_type(profile, "before", UNIT_COUNT);
+    profile->default_type = profile_type(profile, TYPE_SAMPLES, UNIT_COUNT);
     it.kernel = special(profile, "[kernel]");
     it.jit = special(profile, "[jit]");
     while (!profile->failed && text_line(&text, &row)) {

@@ -85,7 +85,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     if (done && value_first(&values, stacks) == 0)
         done = read_refuse(error, 0, "the report has no stacks");
     if (done) {
-        profile_type(profile, "stacks", "count");
+        profile_type(profile, "stacks", UNIT_COUNT);
         profile->kind = PROFILE_OTHER;
         profile->pid = value_member_integer(&values, 0, "pid");
         profile->program = string_of(&values, 0, "program", profile);

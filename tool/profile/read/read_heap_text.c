@@ -103,14 +103,14 @@ static bool read_head(struct reading *it)
     it->has_all = profile->kind == PROFILE_HEAP && !repeat &&
                   (sums[ALL_OBJECTS] != 0 || sums[ALL_BYTES] != 0);
     if (it->has_all) {
-        profile_type(profile, TYPE_ALLOC_OBJECTS, "count");
-        profile_type(profile, TYPE_ALLOC_SPACE, "bytes");
+        profile_type(profile, TYPE_ALLOC_OBJECTS, UNIT_COUNT);
+        profile_type(profile, TYPE_ALLOC_SPACE, UNIT_BYTES);
     }
     bool growth = profile->kind == PROFILE_GROWTH;
-    profile_type(profile, growth ? TYPE_OBJECTS : TYPE_INUSE_OBJECTS, "count");
-    profile->default_type = profile_type(profile, growth ? TYPE_SPACE : TYPE_INUSE_SPACE, "bytes");
-    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
-                                                 profile_string_of(profile, "bytes")};
+    profile_type(profile, growth ? TYPE_OBJECTS : TYPE_INUSE_OBJECTS, UNIT_COUNT);
+    profile->default_type =
+        profile_type(profile, growth ? TYPE_SPACE : TYPE_INUSE_SPACE, UNIT_BYTES);
+    profile->period_type = profile_type_make(profile, TYPE_SPACE, UNIT_BYTES);
     profile->period = it->rate > 1 ? it->rate : 0;
     if (it->rate > 1 && !it->input->options.raw)
         profile_want_weights(profile);

@@ -437,7 +437,7 @@ static void make_samples(struct heaptrack *track, float (*history)[PROFILE_MOMEN
 {
     struct profile *profile = track->profile;
     const struct heaptrack_info *infos = track->infos.items;
-    uint32_t bytes = profile_string_of(profile, "bytes");
+    uint32_t bytes = profile_string_of(profile, LABEL_BLOCK_BYTES);
     for (size_t i = 0; i < track->infos.count && !profile->failed; i++) {
         const struct heaptrack_info *info = &infos[i];
         struct profile_label label = {.key = bytes, .unit = bytes, .number = (int64_t)info->size};
@@ -492,16 +492,20 @@ static bool finish(struct heaptrack *track, const struct read_input *input,
 
 static bool read(const struct read_input *input, struct profile *profile, struct read_error *error)
 {
-    static const char *const types[][2] = {
-        {TYPE_ALLOC_OBJECTS, "count"}, {TYPE_ALLOC_SPACE, "bytes"},  {TYPE_INUSE_OBJECTS, "count"},
-        {TYPE_INUSE_SPACE, "bytes"},   {TYPE_PEAK_OBJECTS, "count"}, {TYPE_PEAK_SPACE, "bytes"},
-        {"temp_objects", "count"},
+    static const struct {
+        const char *name;
+        enum value_unit unit;
+    } types[] = {
+        {TYPE_ALLOC_OBJECTS, UNIT_COUNT}, {TYPE_ALLOC_SPACE, UNIT_BYTES},
+        {TYPE_INUSE_OBJECTS, UNIT_COUNT}, {TYPE_INUSE_SPACE, UNIT_BYTES},
+        {TYPE_PEAK_OBJECTS, UNIT_COUNT},  {TYPE_PEAK_SPACE, UNIT_BYTES},
+        {"temp_objects", UNIT_COUNT},
     };
     struct heaptrack track = {.profile = profile, .page_size = 4096, .last = HEAPTRACK_NONE};
     struct cursor line, file = {input->bytes, input->bytes + input->size};
     uint64_t program;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        profile_type(profile, types[i][0], types[i][1]);
+        profile_type(profile, types[i].name, types[i].unit);
     profile->default_type = 3;
     cursor_line(&file, &line);
     cursor_take(&line, "v ");

@@ -80,7 +80,7 @@ static bool take_stack(struct reading *it, struct text *line, uint32_t *stack)
 static bool take_sample(struct reading *it, struct text line, bool *taken)
 {
     struct profile *profile = it->profile;
-    struct profile_label label = {.key = profile_string_of(profile, "bytes")};
+    struct profile_label label = {.key = profile_string_of(profile, LABEL_BLOCK_BYTES)};
     int64_t amount, count;
     uint32_t stack = 0;
     *taken = text_signed(&line, &amount) && (text_blank(&line), text_signed(&line, &count)) &&
@@ -144,16 +144,15 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     text_line(&it.text, &line);
     it.heap = text_starts(&line, "--- heapz");
     profile->kind = it.heap ? PROFILE_HEAP : PROFILE_CONTENTION;
-    profile_type(profile, it.heap ? TYPE_INUSE_OBJECTS : TYPE_CONTENTIONS, "count");
+    profile_type(profile, it.heap ? TYPE_INUSE_OBJECTS : TYPE_CONTENTIONS, UNIT_COUNT);
     profile->default_type = profile_type(profile, it.heap ? TYPE_INUSE_SPACE : TYPE_DELAY,
-                                         it.heap ? "bytes" : "nanoseconds");
+                                         it.heap ? UNIT_BYTES : UNIT_NANOSECONDS);
     if (it.heap && !input->options.raw)
         profile_want_weights(profile);
     bool done = java_names(profile, it.text, &it.names, error) && read_lines(&it);
     profile->period = it.heap ? HEAP_RATE : it.period;
-    profile->period_type =
-        (struct profile_type){profile_string_of(profile, it.heap ? TYPE_SPACE : TYPE_CONTENTIONS),
-                              profile_string_of(profile, it.heap ? "bytes" : "count")};
+    profile->period_type = it.heap ? profile_type_make(profile, TYPE_SPACE, UNIT_BYTES)
+                                   : profile_type_make(profile, TYPE_CONTENTIONS, UNIT_COUNT);
     free(it.names.pairs);
     free(it.stack.locations);
     return done;

@@ -293,13 +293,12 @@ static void prepare(struct reading *it)
     struct profile *profile = it->profile;
     profile->kind = PROFILE_HEAP;
     if (it->has_all) {
-        profile_type(profile, TYPE_ALLOC_OBJECTS, "count");
-        profile_type(profile, TYPE_ALLOC_SPACE, "bytes");
+        profile_type(profile, TYPE_ALLOC_OBJECTS, UNIT_COUNT);
+        profile_type(profile, TYPE_ALLOC_SPACE, UNIT_BYTES);
     }
-    profile_type(profile, TYPE_INUSE_OBJECTS, "count");
-    profile->default_type = profile_type(profile, TYPE_INUSE_SPACE, "bytes");
-    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
-                                                 profile_string_of(profile, "bytes")};
+    profile_type(profile, TYPE_INUSE_OBJECTS, UNIT_COUNT);
+    profile->default_type = profile_type(profile, TYPE_INUSE_SPACE, UNIT_BYTES);
+    profile->period_type = profile_type_make(profile, TYPE_SPACE, UNIT_BYTES);
     if (it->rate > 1)
         profile_want_weights(profile);
 }

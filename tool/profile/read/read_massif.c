@@ -265,9 +265,9 @@ static bool finish(struct massif *massif, const struct read_input *input, struct
     for (size_t i = 0; i <= last; i++)
         peak |= snapshot_at(massif, i)->peak;
     profile->kind = PROFILE_HEAP;
-    profile_type(profile, TYPE_INUSE_SPACE, "bytes");
+    profile_type(profile, TYPE_INUSE_SPACE, UNIT_BYTES);
     if (peak)
-        profile->default_type = profile_type(profile, TYPE_PEAK_SPACE, "bytes");
+        profile->default_type = profile_type(profile, TYPE_PEAK_SPACE, UNIT_BYTES);
     make_points(massif);
     for (size_t i = 0; i <= last && !profile->failed; i++) {
         const struct snapshot *snapshot = snapshot_at(massif, i);

@@ -212,8 +212,8 @@ static unsigned type_of(struct profile *profile, struct cursor event)
     memcpy(name, event.at, length);
     name[length] = '\0';
     bool clock = strcmp(name, "cpu-clock") == 0 || strcmp(name, "task-clock") == 0;
-    return clock ? profile_type(profile, TYPE_CPU, "nanoseconds")
-                 : profile_type(profile, name, "count");
+    return clock ? profile_type(profile, TYPE_CPU, UNIT_NANOSECONDS)
+                 : profile_type(profile, name, UNIT_COUNT);
 }
 
 static uint32_t labels_of(struct script *script, const struct head *head)
@@ -310,7 +310,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         profile->failed = true;
         return true;
     }
-    profile_type(profile, TYPE_SAMPLES, "count");
+    profile_type(profile, TYPE_SAMPLES, UNIT_COUNT);
     while (!profile->failed && cursor_line(&file, &line))
         take_line(&script, line);
     finish_sample(&script);

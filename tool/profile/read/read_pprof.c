@@ -114,7 +114,7 @@ static bool read_sample_type(struct reading *it, struct wire message)
         snprintf(name, sizeof name, "%.200s (%u)", profile_text(profile, type.name), i);
     char *unit = strdup(profile_text(profile, type.unit)); /* the texts move when one is added */
     if (unit)
-        profile_type(profile, name, unit);
+        profile_type_written(profile, name, unit);
     profile->failed |= unit == NULL;
     free(unit);
     it->columns++;

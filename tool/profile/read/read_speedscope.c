@@ -20,15 +20,16 @@
 enum { FRAMES_MAX = 4096 };
 
 static const struct {
-    const char *unit, *type, *type_unit;
+    const char *unit, *type;
+    enum value_unit type_unit;
     double factor;
 } units[] = {
-    {"bytes", "space", "bytes", 1},
-    {"nanoseconds", "cpu", "nanoseconds", 1},
-    {"microseconds", "cpu", "nanoseconds", 1e3},
-    {"milliseconds", "cpu", "nanoseconds", 1e6},
-    {"seconds", "cpu", "nanoseconds", 1e9},
-    {"none", "weight", "count", 1},
+    {"bytes", "space", UNIT_BYTES, 1},
+    {"nanoseconds", "cpu", UNIT_NANOSECONDS, 1},
+    {"microseconds", "cpu", UNIT_NANOSECONDS, 1e3},
+    {"milliseconds", "cpu", UNIT_NANOSECONDS, 1e6},
+    {"seconds", "cpu", UNIT_NANOSECONDS, 1e9},
+    {"none", "weight", UNIT_COUNT, 1},
 };
 
 struct scope {
@@ -219,15 +220,15 @@ static void choose_columns(struct scope *scope, uint32_t from, const char *colum
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (text_is(&scope->values, unit, units[i].unit))
             at = i;
-    bool space = strcmp(units[at].type_unit, "bytes") == 0;
+    bool space = units[at].type_unit == UNIT_BYTES;
     bool counted = sampled && !space && !column;
     scope->factor = units[at].factor;
-    unsigned counts = counted ? profile_type(profile, TYPE_SAMPLES, "count") : 0;
+    unsigned counts = counted ? profile_type(profile, TYPE_SAMPLES, UNIT_COUNT) : 0;
     scope->type = profile_type(profile, column ? column : units[at].type, units[at].type_unit);
     scope->counts = counted ? counts : scope->type;
     if (space)
         profile->kind = PROFILE_HEAP;
-    else if (strcmp(units[at].type, "cpu") == 0 && profile->kind == PROFILE_OTHER)
+    else if (units[at].type_unit == UNIT_NANOSECONDS && profile->kind == PROFILE_OTHER)
         profile->kind = PROFILE_CPU;
 }
 

@@ -91,7 +91,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
 {
     struct reading it = {.profile = profile, .text = text_of(input)};
     struct text line;
-    profile->default_type = profile_type(profile, "thread", "count");
+    profile->default_type = profile_type(profile, "thread", UNIT_COUNT);
     profile->period_type = profile->type[0];
     profile->period = 1;
     text_mappings(profile, &it.text);

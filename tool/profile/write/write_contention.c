@@ -19,8 +19,8 @@ static void columns_find(const struct profile *profile, unsigned type, int colum
     int delay = waited ? -1 : profile_type_named(profile, TYPE_DELAY);
     columns[0] = delay >= 0 ? delay : (int)type;
     columns[1] = profile_type_partner(profile, (unsigned)columns[0]);
-    const char *unit = profile_text(profile, profile->type[columns[0]].unit);
-    if (columns[1] >= 0 && unit[0] == 'c') { /* the count was asked for */
+    enum value_unit unit = profile_unit(profile, profile->type[columns[0]]);
+    if (columns[1] >= 0 && unit == UNIT_COUNT) { /* the count was asked for */
         int count = columns[0];
         columns[0] = columns[1];
         columns[1] = count;

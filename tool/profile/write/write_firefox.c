@@ -240,25 +240,11 @@ static double end_ms(const struct profile *profile)
 }
 
 /* In what units the viewer counts, and how many of ours are one of them. */
-static const char *weight_of(const char *unit, double *factor)
+static const char *weight_of(enum value_unit unit, double *factor)
 {
-    static const struct {
-        const char *unit, *weight;
-        double factor;
-    } known[] = {
-        {"bytes", "bytes", 1},
-        {"nanoseconds", "tracing-ms", 1e6},
-        {"microseconds", "tracing-ms", 1e3},
-        {"milliseconds", "tracing-ms", 1},
-        {"seconds", "tracing-ms", 1e-3},
-    };
-    *factor = 1;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(unit, known[i].unit) == 0) {
-            *factor = known[i].factor;
-            return known[i].weight;
-        }
-    return "samples";
+    double ns = value_unit_ns(unit);
+    *factor = ns > 0 ? ns_per_ms / ns : 1;
+    return ns > 0 ? "tracing-ms" : unit == UNIT_BYTES ? "bytes" : "samples";
 }
 
 static void samples_put(struct fox *fox, unsigned type)
@@ -269,7 +255,7 @@ static void samples_put(struct fox *fox, unsigned type)
     const char *name = profile_text(profile, profile->type[type].name);
     bool peak = strncmp(name, "peak_", 5) == 0 && profile->peak_time_ns > 0;
     double time_ms = peak ? (double)profile->peak_time_ns / ns_per_ms : end_ms(profile), factor;
-    const char *weight = weight_of(profile_text(profile, profile->type[type].unit), &factor);
+    const char *weight = weight_of(profile_unit(profile, profile->type[type]), &factor);
     size_t count = 0;
     json_object(json, "samples");
     json_array(json, "stack");

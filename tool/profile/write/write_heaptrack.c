@@ -343,7 +343,8 @@ static void parts_make(struct heaptrack *track)
         struct amount *parts = track->samples[i].parts;
         uint32_t set = profile->samples.label_sets[i];
         parts_count(track, i, parts);
-        if (counted && !profile_label_of(profile, set, "bytes") && parts[PART_BEFORE].count >= 0)
+        if (counted && !profile_label_of(profile, set, LABEL_BLOCK_BYTES) &&
+            parts[PART_BEFORE].count >= 0)
             parts_fill(track, i, parts, &carry);
         else
             parts_take(track, i, parts);

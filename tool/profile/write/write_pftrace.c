@@ -46,7 +46,7 @@ enum {
     CLOCKS = 6,        /* the kernel's; the others all show the same here */
     EVENT_INSTANT = 3,
     EVENT_COUNTER = 4,
-    UNIT_BYTES = 3,
+    COUNTER_IN_BYTES = 3,
 };
 enum { TRACK_PROCESS = 1, TRACK_LIVE, TRACK_RESIDENT, TRACK_MOMENTS };
 /* Samples of a packet, which is made in memory: 4,096 are 0.7 MB at most. */
@@ -162,7 +162,7 @@ static void track_put(struct tracer *tracer, uint64_t track, const char *name, u
 static void counter_put(struct tracer *tracer, uint64_t track, const char *name)
 {
     const struct profile_point *points = tracer->profile->points.items;
-    track_put(tracer, track, name, UNIT_BYTES);
+    track_put(tracer, track, name, COUNTER_IN_BYTES);
     for (size_t i = 0; i < tracer->profile->points.count; i++) {
         if (track == TRACK_RESIDENT && points[i].resident_bytes == 0)
             continue;
@@ -464,7 +464,7 @@ static void dumps_choose(struct tracer *tracer, unsigned type)
     tracer->heap = "libc.malloc"; /* as Perfetto calls what malloc gave */
     if (end.bytes < 0) {          /* no heap, or of another kind: what was asked for */
         end.bytes = (int)type;
-        bool counts = strcmp(profile_text(profile, profile->type[type].unit), "count") == 0;
+        bool counts = profile_unit(profile, profile->type[type]) == UNIT_COUNT;
         end.objects = counts ? (int)type : profile_type_partner(profile, type);
         tracer->total = tracer->total_objects = -1;
         tracer->heap = profile_text(profile, profile->type[type].name);

@@ -13,14 +13,9 @@
 #include "tool/terminal/terminal.h"
 
 /* speedscope knows these units and refuses others. */
-static const char *unit_of(const char *unit)
+static const char *unit_of(enum value_unit unit)
 {
-    static const char *const known[] = {"bytes", "nanoseconds", "microseconds", "milliseconds",
-                                        "seconds"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(unit, known[i]) == 0)
-            return unit;
-    return "none";
+    return unit >= UNIT_BYTES && unit <= UNIT_SECONDS ? value_unit_name(unit) : "none";
 }
 
 static void frames_put(struct json *json, const struct flat *flat)
@@ -46,7 +41,7 @@ static void profile_put(struct json *json, const struct profile *profile, const 
     json_object(json, NULL);
     json_text(json, "type", "sampled");
     json_text(json, "name", profile_text(profile, profile->type[type].name));
-    json_text(json, "unit", unit_of(profile_text(profile, profile->type[type].unit)));
+    json_text(json, "unit", unit_of(profile_unit(profile, profile->type[type])));
     json_array(json, "samples");
     for (size_t i = 0; i < flat->stacks_count; i++) {
         if (flat_value(flat, i, type) == 0)

@@ -271,16 +271,16 @@ static void exactness_put(const struct html *html)
 {
     const struct profile *profile = html->profile;
     char text[256] = "", size[32];
-    const char *unit = profile_text(profile, profile->period_type.unit);
+    enum value_unit unit = profile_unit(profile, profile->period_type);
     const struct view_value *total = &html->metrics[0].total;
     double error = view_error_share(total->value, total->variance);
     if (profile->counted && profile->samples.weights)
         snprintf(text, sizeof text,
                  "totals are counted, sites are estimates from samples, one in %s",
-                 style_value(size, (double)profile->period, "bytes"));
-    else if (profile->kind == PROFILE_HEAP && profile->period > 1 && strcmp(unit, "bytes") == 0)
+                 style_value(size, (double)profile->period, UNIT_BYTES));
+    else if (profile->kind == PROFILE_HEAP && profile->period > 1 && unit == UNIT_BYTES)
         snprintf(text, sizeof text, "samples, one in %s: totals are estimates%s",
-                 style_value(size, (double)profile->period, "bytes"),
+                 style_value(size, (double)profile->period, UNIT_BYTES),
                  error > 0.02 || total->value == 0 ? "" : ", within 2 %");
     else if (profile->samples.weights)
         snprintf(text, sizeof text, "samples: totals are estimates");
@@ -365,7 +365,7 @@ static void card_note(struct html *html, const struct html_metric *metric)
         fputs("in all", html->file);
     if (total->objects > 0 && strcmp(metric->key, TYPE_PEAK_SPACE) != 0 &&
         strcmp(metric->key, TYPE_INUSE_SPACE) != 0) {
-        fprintf(html->file, "in %s ", style_value(text, (double)total->objects, "count"));
+        fprintf(html->file, "in %s ", style_value(text, (double)total->objects, UNIT_COUNT));
         svg_text(html->file, metric->things);
     }
 }
@@ -463,7 +463,7 @@ static bool sizes_put(struct html *html)
     options.base = NULL;
     options.by = VIEW_SITE;
     if (html->profile->kind != PROFILE_HEAP || html->metrics[0].total.value <= 0 ||
-        strcmp(html->metrics[0].unit, "bytes") != 0 ||
+        html->metrics[0].unit != UNIT_BYTES ||
         profile_type_partner(html->profile, options.type) < 0)
         return true;
     if (!view_make(&view, html->profile, &options, html->error))
@@ -535,7 +535,7 @@ static void data_put(struct html *html)
         json_object(&json, NULL);
         json_text(&json, "key", metric->key);
         json_text(&json, "title", metric->title);
-        json_text(&json, "unit", metric->unit);
+        json_text(&json, "unit", metric->unit_name);
         json_text(&json, "things", metric->things);
         json_text(&json, "by", metric->by);
         json_number(&json, "total", metric->total.value);

@@ -52,7 +52,7 @@ static void table_put(FILE *file, const struct view *view, const struct leaks *l
     }
     fprintf(file, "<h2>%s <small>%s at %zu %s</small></h2>\n<p>%s</p>\n",
             none ? "Live at the end" : "Leaks",
-            style_value(text, (double)(none ? view->total.value : leaks->found_bytes), "bytes"),
+            style_value(text, (double)(none ? view->total.value : leaks->found_bytes), UNIT_BYTES),
             max, max == 1 ? "site" : "sites", rule_sentence(leaks, view));
     fprintf(file,
             "<table class=\"leaks\"><thead><tr><th class=\"num\">bytes</th><th class=\"num more\">"
@@ -68,7 +68,7 @@ static void table_put(FILE *file, const struct view *view, const struct leaks *l
                 "<p class=\"quiet\">Left out: %zu %s that libraries keep on purpose "
                 "(%s).</p>\n",
                 leaks->suppressed, leaks->suppressed == 1 ? "stack" : "stacks",
-                style_value(text, (double)leaks->suppressed_bytes, "bytes"));
+                style_value(text, (double)leaks->suppressed_bytes, UNIT_BYTES));
 }
 
 static const char *rule_sentence(const struct leaks *leaks, const struct view *view)
@@ -108,13 +108,14 @@ static void course_put(FILE *file, const struct view *view, const struct leaks_r
     char first[32], last[32], rate[32];
     const char *shape = leaks_shape_word(row->shape);
     if (view->base) {
-        fprintf(file, "%s%s", row->growth > 0 ? "+" : "", style_value(rate, row->growth, "bytes"));
+        fprintf(file, "%s%s", row->growth > 0 ? "+" : "",
+                style_value(rate, row->growth, UNIT_BYTES));
         return;
     }
     if (row->shape != LEAKS_UNKNOWN)
         fprintf(file, "%s%s", leaks_grows(row) ? "\xe2\x97\xa2 " : "", shape);
     if (row->growth > 0)
-        fprintf(file, ", %s/min", style_value(rate, row->growth * 60, "bytes"));
+        fprintf(file, ", %s/min", style_value(rate, row->growth * 60, UNIT_BYTES));
     if (row->first_ns >= 0)
         fprintf(file, " <span class=\"quiet\">first seen %s, last grew %s</span>",
                 style_time(first, row->first_ns), style_time(last, row->last_ns));

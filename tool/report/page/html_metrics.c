@@ -103,7 +103,7 @@ static void row_plain(FILE *file, const struct view *view, const struct view_row
     }
     double objects = (double)row->self.objects;
     fprintf(file, "<td class=\"num more\">%s</td>",
-            objects != 0 ? style_value(value, objects, "count") : "");
+            objects != 0 ? style_value(value, objects, UNIT_COUNT) : "");
     fprintf(file, "<td class=\"num more\">%s</td><td class=\"site\">",
             objects != 0 ? style_value(value, round((double)row->self.value / objects), view->unit)
                          : "");
@@ -205,6 +205,7 @@ static bool metric_rows(struct html *html, struct html_metric *metric,
         return false;
     metric->title = is_short ? "short-lived blocks" : table_metric(&view);
     metric->unit = view.unit;
+    metric->unit_name = view.unit_name;
     metric->things = table_objects(&view);
     metric->by = view_by_word(own.by);
     metric->total = view.total;

@@ -20,7 +20,8 @@ bool html_text_end(struct html_text *text);
 /* One of the numbers that a page can show. */
 struct html_metric {
     char key[64];
-    const char *title, *unit;
+    const char *title, *unit_name;
+    enum value_unit unit;
     const char *things, *by; /* what is counted beside the values; what a row is */
     struct view_value total;
     struct html_text rows;  /* JSON, for page.js */

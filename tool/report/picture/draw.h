@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "tool/report/picture/picture_format.h"
 #include "tool/report/report.h"
 
 struct picture_options {
@@ -19,11 +20,12 @@ struct picture_options {
 };
 void picture_flame(const struct view *view, const struct picture_options *options, FILE *file);
 void picture_dot(const struct view *view, const struct picture_options *options, FILE *file);
-/* Through graphviz; `format` is svg, pdf, ps, png or gif. */
+/* Through graphviz: SVG, PDF, PS, PNG or GIF. */
 bool picture_graph(const struct view *view, const struct picture_options *options,
-                   const char *format, FILE *file, struct view_error *error);
+                   enum picture_format format, FILE *file, struct view_error *error);
 /* The same of a text in the language of graphviz. */
-bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error);
+bool picture_layout(const char *text, enum picture_format format, FILE *file,
+                    struct view_error *error);
 void picture_time(const struct view *view, const struct picture_options *options, FILE *file);
 void picture_frag(const struct view *view, const struct picture_options *options, FILE *file);
 void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file);

@@ -148,7 +148,7 @@ static void flame_head(struct flame *flame)
     fprintf(file, " \xc2\xb7 %s%s", style_value(value, (double)sum->value, view->unit),
             flame->tree.compared ? " now" : "");
     if (!flame->tree.compared && sum->objects > 0)
-        fprintf(file, " in %s %s", style_value(value, (double)sum->objects, "count"),
+        fprintf(file, " in %s %s", style_value(value, (double)sum->objects, UNIT_COUNT),
                 table_objects(view));
     if (flame->options.reversed)
         fputs(" \xc2\xb7 merged from the leaf", file);
@@ -305,7 +305,7 @@ static void flame_script_write(struct flame *flame)
     json_start(&json, file, false);
     json.embedded = true;
     json_object(&json, NULL);
-    json_text(&json, "unit", flame->view->unit);
+    json_text(&json, "unit", flame->view->unit_name);
     json_flag(&json, "compared", flame->tree.compared);
     json_flag(&json, "inverted", flame->options.inverted);
     json_flag(&json, "reversed", flame->options.reversed);

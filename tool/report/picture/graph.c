@@ -236,7 +236,8 @@ static void dot_edge(const struct graph *graph, const struct graph_edge *edge, F
     fprintf(file, " (%s)\"];\n", value);
 }
 
-bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error)
+bool picture_layout(const char *text, enum picture_format format, FILE *file,
+                    struct view_error *error)
 {
     struct graphviz graphviz;
     if (!graphviz_open(&graphviz, error))
@@ -245,10 +246,11 @@ bool picture_layout(const char *text, const char *format, FILE *file, struct vie
     void *graph = context != NULL ? graphviz.read(text) : NULL;
     bool placed = graph != NULL && graphviz.layout(context, graph, "dot") == 0;
     /* graphviz's own PostScript knows no characters beyond Latin 1, that of cairo does. */
-    bool postscript = strcmp(format, "ps") == 0;
+    bool postscript = format == PICTURE_PS;
+    const char *word = picture_format_word(format);
     bool drawn =
-        placed && (graphviz.render(context, graph, postscript ? "ps:cairo" : format, file) == 0 ||
-                   (postscript && graphviz.render(context, graph, format, file) == 0));
+        placed && (graphviz.render(context, graph, postscript ? "ps:cairo" : word, file) == 0 ||
+                   (postscript && graphviz.render(context, graph, word, file) == 0));
     if (!drawn)
         snprintf(error->text, sizeof error->text,
                  "graphviz can't %s; are its plugins installed (libgvc6-plugins-gtk, graphviz)?",
@@ -298,7 +300,7 @@ static bool graphviz_open(struct graphviz *graphviz, struct view_error *error)
 }
 
 bool picture_graph(const struct view *view, const struct picture_options *options,
-                   const char *format, FILE *file, struct view_error *error)
+                   enum picture_format format, FILE *file, struct view_error *error)
 {
     char *text = NULL;
     size_t size = 0;
@@ -308,7 +310,7 @@ bool picture_graph(const struct view *view, const struct picture_options *option
         written = false;
     if (!written)
         view_out_of_memory(error);
-    bool svg = strcmp(format, "svg") == 0;
+    bool svg = format == PICTURE_SVG;
     bool drawn = written &&
                  (svg ? layout_svg(text, file, error) : picture_layout(text, format, file, error));
     free(text);
@@ -321,7 +323,7 @@ static bool layout_svg(const char *text, FILE *file, struct view_error *error)
     char *svg = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&svg, &size);
-    bool drawn = memory != NULL && picture_layout(text, "svg", memory, error);
+    bool drawn = memory != NULL && picture_layout(text, PICTURE_SVG, memory, error);
     if (memory == NULL || fclose(memory) != 0)
         drawn = false;
     const char *root = drawn ? strstr(svg, "<svg") : NULL;

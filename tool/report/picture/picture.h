@@ -5,6 +5,7 @@
 
 #include "tool/report/picture/draw.h"
 #include "tool/report/picture/flame_data.h"
+#include "tool/report/picture/picture_format.h"
 #include "tool/report/picture/plot.h"
 #include "tool/report/picture/svg.h"
 

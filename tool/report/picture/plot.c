@@ -82,7 +82,7 @@ double plot_y(const struct plot *plot, double value)
     return plot->bottom - fmin(fmax(share, 0), 1) * (plot->bottom - plot->top);
 }
 
-const char *plot_round(char text[32], double value, const char *unit)
+const char *plot_round(char text[32], double value, enum value_unit unit)
 {
     style_value(text, value, unit);
     char *dot = strchr(text, '.');
@@ -92,10 +92,10 @@ const char *plot_round(char text[32], double value, const char *unit)
     return text;
 }
 
-void plot_y_axis(struct plot *plot, double max, const char *unit)
+void plot_y_axis(struct plot *plot, double max, enum value_unit unit)
 {
     FILE *file = plot->file;
-    double step = plot_step(max, 5, strcmp(unit, "bytes") == 0);
+    double step = plot_step(max, 5, unit == UNIT_BYTES);
     char value[32];
     plot->unit = unit;
     plot->y_max = step * fmax(1, ceil(max / step));
@@ -147,7 +147,7 @@ void plot_time_axis(const struct plot *plot, int64_t max_ns)
         if (at == 0)
             snprintf(text, sizeof text, "0");
         else if (max <= 120)
-            plot_round(text, at * 1e9, "nanoseconds");
+            plot_round(text, at * 1e9, UNIT_NANOSECONDS);
         else
             style_time(text, (int64_t)(at * 1e9));
         fprintf(file,

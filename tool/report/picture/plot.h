@@ -11,7 +11,7 @@ struct plot {
     unsigned width, height;
     double left, right, top, bottom; /* of the area with the data, in pixels */
     double y_max;                    /* the value at `top`; at `bottom` it is 0 */
-    const char *unit;                /* of y */
+    enum value_unit unit;            /* of y */
 };
 
 enum { PLOT_TITLE = 56 }; /* pixels on top that pages leave out */
@@ -22,10 +22,10 @@ void plot_start(struct plot *plot, const char *title, const char *subtitle, bool
 unsigned plot_width(const struct picture_options *options, unsigned usual);
 void plot_end(const struct plot *plot);
 /* Sets y_max to a round number over `max`, and draws the lines and numbers of the axis. */
-void plot_y_axis(struct plot *plot, double max, const char *unit);
+void plot_y_axis(struct plot *plot, double max, enum value_unit unit);
 double plot_y(const struct plot *plot, double value);
 /* As style_value, without zeros at the end. */
-const char *plot_round(char text[32], double value, const char *unit);
+const char *plot_round(char text[32], double value, enum value_unit unit);
 /* A sentence in the place of data. */
 void plot_nothing(const struct plot *plot, const char *sentence);
 /* Times from 0 to `max_ns`, at round numbers. */

@@ -29,8 +29,8 @@ void picture_frag(const struct view *view, const struct picture_options *options
     plot.left = 84;
     plot.right = plot.width - 24.0;
     snprintf(subtitle, sizeof subtitle, "spans of blocks: %s in memory, %s live",
-             style_value(spans, (double)pins->spans_space, "bytes"),
-             style_value(live, (double)pins->live_space, "bytes"));
+             style_value(spans, (double)pins->spans_space, UNIT_BYTES),
+             style_value(live, (double)pins->live_space, UNIT_BYTES));
     plot_start(&plot, options->title != NULL ? options->title : "Nearly empty pages", subtitle,
                true);
     plot.top = FILLS_TOP;
@@ -54,7 +54,7 @@ static void fills_panel(struct plot *plot, const struct profile_pins *pins)
             "<text class=\"tx\" x=\"16\" y=\"%.0f\">memory of spans that are full up "
             "to</text>\n",
             plot->top - 14);
-    plot_y_axis(plot, max, "bytes");
+    plot_y_axis(plot, max, UNIT_BYTES);
     for (unsigned i = 0; i < PROFILE_FILLS; i++) {
         double middle = plot->left + (i + 0.5) * step, value = (double)pins->by_fill[i];
         double y = plot_y(plot, value);
@@ -64,7 +64,7 @@ static void fills_panel(struct plot *plot, const struct profile_pins *pins)
                 "<rect class=\"c00\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
                 "rx=\"2\"><title>%s, %s</title></rect>"
                 "<text class=\"sub mid\" x=\"%.1f\" y=\"%.0f\">%s</text>",
-                middle - bar / 2, y, bar, plot->bottom - y, style_value(text, value, "bytes"),
+                middle - bar / 2, y, bar, plot->bottom - y, style_value(text, value, UNIT_BYTES),
                 share, middle, plot->bottom + 17, frag_fill_word(i));
         if (value >= 0.005 * (double)pins->spans_space)
             fprintf(plot->file, "<text class=\"sub mid halo\" x=\"%.1f\" y=\"%.1f\">%s</text>",
@@ -79,8 +79,8 @@ static void site_row(const struct plot *plot, const struct view *view, const str
     const struct view_frame *frame = question_frame(view, row->frame);
     double pinned = (double)row->pinned * scale, held = (double)row->held * scale;
     char pins[32], holds[32];
-    style_value(pins, (double)row->pinned, "bytes");
-    style_value(holds, (double)row->held, "bytes");
+    style_value(pins, (double)row->pinned, UNIT_BYTES);
+    style_value(holds, (double)row->held, UNIT_BYTES);
     fprintf(plot->file, "<text class=\"tx\" x=\"16\" y=\"%.0f\">", y + 11);
     svg_text(plot->file, frame->name);
     fprintf(plot->file,

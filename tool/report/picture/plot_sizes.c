@@ -22,7 +22,7 @@ struct sizes {
 static void sizes_count(struct sizes *sizes, const struct view *view);
 static unsigned sizes_step(double size);
 static void sizes_panel(struct plot *plot, const struct sizes *sizes, const double *values,
-                        const char *unit, const char *title, unsigned family);
+                        enum value_unit unit, const char *title, unsigned family);
 
 void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file)
 {
@@ -50,7 +50,7 @@ void picture_sizes(const struct view *view, const struct picture_options *option
         plot.top = 366;
         plot.bottom = 540;
         if (objects)
-            sizes_panel(&plot, &sizes, sizes.objects, "count", "objects of up to", 1);
+            sizes_panel(&plot, &sizes, sizes.objects, UNIT_COUNT, "objects of up to", 1);
     }
     plot_end(&plot);
 }
@@ -67,7 +67,7 @@ static void sizes_count(struct sizes *sizes, const struct view *view)
         double value = (double)profile->samples.values[type][i] * share;
         double objects = partner >= 0 ? (double)profile->samples.values[partner][i] * share : 0;
         const struct profile_label *label =
-            profile_label_of(profile, profile->samples.label_sets[i], "bytes");
+            profile_label_of(profile, profile->samples.label_sets[i], LABEL_BLOCK_BYTES);
         double size = objects > 0 ? value / objects : value;
         if (label != NULL && label->text == 0 && label->number > 0) {
             size = (double)label->number;
@@ -97,7 +97,7 @@ static unsigned sizes_step(double size)
 
 /* One panel; bars of one height in all of its pixels are as wide as there is room. */
 static void sizes_panel(struct plot *plot, const struct sizes *sizes, const double *values,
-                        const char *unit, const char *title, unsigned family)
+                        enum value_unit unit, const char *title, unsigned family)
 {
     FILE *file = plot->file;
     double max = 0, all = 0;
@@ -113,7 +113,7 @@ static void sizes_panel(struct plot *plot, const struct sizes *sizes, const doub
     for (unsigned i = sizes->first; i < sizes->end; i++) {
         double middle = plot->left + (i - sizes->first + 0.5) * step, y = plot_y(plot, values[i]);
         char size[32], value[32], share[16];
-        plot_round(size, ldexp(1, (int)i), "bytes");
+        plot_round(size, ldexp(1, (int)i), UNIT_BYTES);
         style_value(value, values[i], unit);
         style_share(share, values[i], all);
         fprintf(file,

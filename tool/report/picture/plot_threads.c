@@ -85,7 +85,7 @@ static void line_put(const struct plot *plot, const struct profile *profile,
     double scale = (plot->right - plot->left) / end_ms, width = course->width_ms * scale;
     char time[32], short_name[SVG_NAME_MAX];
     const char *name = name_of(profile, course->id);
-    style_value(time, line->us * 1e3, "nanoseconds");
+    style_value(time, line->us * 1e3, UNIT_NANOSECONDS);
     fputs("<g><title>", plot->file);
     svg_text(plot->file, name);
     fprintf(plot->file, " %llu: %s</title><text class=\"tx end\" x=\"%.0f\" y=\"%.0f\">",

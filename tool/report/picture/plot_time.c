@@ -103,12 +103,12 @@ void picture_time(const struct view *view, const struct picture_options *options
         time_points(&time, view->base, &time.before);
     time.plot.height = (unsigned)time.plot.bottom + 52 + time_legend_height(&time);
     snprintf(subtitle, sizeof subtitle, "memory over time \xc2\xb7 %s at most \xc2\xb7 %s",
-             style_value(peak, time.course.peak > 0 ? time.course.peak : time.max, "bytes"),
+             style_value(peak, time.course.peak > 0 ? time.course.peak : time.max, UNIT_BYTES),
              style_time(length, time.last_ns));
     plot_start(&time.plot, options->title != NULL ? options->title : "Memory over time", subtitle,
                true);
     if (time.last_ns > 0 && time.max > 0) {
-        plot_y_axis(&time.plot, time.max, "bytes");
+        plot_y_axis(&time.plot, time.max, UNIT_BYTES);
         time_area(&time);
         time_areas(&time);
         plot_time_axis(&time.plot, time.last_ns);
@@ -370,7 +370,7 @@ static void time_areas(const struct time_plot *time)
         }
         fputs("Z\"><title>", file);
         svg_text(file, text);
-        fprintf(file, ", up to %s</title></path>\n", style_value(value, band->max, "bytes"));
+        fprintf(file, ", up to %s</title></path>\n", style_value(value, band->max, UNIT_BYTES));
         for (unsigned k = 0; k < time->columns; k++)
             below[k] += band->values[k];
     }
@@ -425,7 +425,7 @@ static void time_marks(const struct time_plot *time)
             "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><text "
             "class=\"hd small halo%s\" x=\"%.1f\" y=\"%.1f\">peak %s at %s</text>\n",
             x, y, right ? " end" : "", right ? x - 8 : x + 8, fmax(y - 9, time->plot.top - 6),
-            style_value(value, time->course.peak, "bytes"),
+            style_value(value, time->course.peak, UNIT_BYTES),
             time->course.peak_ns < 1000000 ? "the start" : style_time(when, time->course.peak_ns));
 }
 
@@ -449,7 +449,7 @@ static void time_legend(const struct time_plot *time, unsigned y)
                 time_curve_name(time, curve));
         if (!drawn)
             fprintf(file, ": up to %s, beyond the scale of this plot",
-                    style_value(value, time->resident_max, "bytes"));
+                    style_value(value, time->resident_max, UNIT_BYTES));
         fputs("</text>\n", file);
         entry++;
     }
@@ -463,7 +463,7 @@ static void time_legend(const struct time_plot *time, unsigned y)
                 "<rect class=\"c%u1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
                 "<text class=\"sub end\" x=\"%.0f\" y=\"%u\">up to %s</text>"
                 "<text class=\"tx name\" x=\"%.0f\" y=\"%u\">",
-                i, x, at, x + 112, at + 11, style_value(value, time->bands[i].max, "bytes"),
+                i, x, at, x + 112, at + 11, style_value(value, time->bands[i].max, UNIT_BYTES),
                 x + 120, at + 11);
         svg_text(file, text);
         fputs("</text>\n", file);

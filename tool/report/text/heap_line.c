@@ -23,7 +23,7 @@ void heap_line_print(const struct profile *profile, const struct style *style, u
     if (max <= 0)
         return;
     fprintf(style->out, "\n%*sheap %9s |%s| %s\n", (int)indent, "",
-            style_value(size, (double)max, "bytes"),
+            style_value(size, (double)max, UNIT_BYTES),
             style_trend(style, text, sizeof text, values, width),
             style_time(time, end_ns(profile)));
 }

@@ -13,7 +13,7 @@ static void put_csv(const struct check *check, const struct style *style);
 static void put_text(const struct check *check, const struct style *style);
 static void put_item(const struct check_item *item, const struct style *style);
 static const char *value_text(char text[80], const struct check_item *item, const char *arrow);
-static const char *number(char text[32], double value, const char *unit);
+static const char *number(char text[32], double value, enum value_unit unit);
 static const char *limit_text(char text[48], const struct check_item *item);
 static const char *place_short(const struct style *style, const char *file, unsigned detail);
 static bool is_timed(const struct check *check);
@@ -54,7 +54,7 @@ static void put_json(const struct check *check, const struct style *style)
         if (item->subject[0] != '\0')
             json_text(&json, "pattern", item->subject);
         json_text(&json, "verdict", check_word(item->verdict));
-        json_text(&json, "unit", item->unit);
+        json_text(&json, "unit", value_unit_name(item->unit));
         if (item->has_before)
             json_real(&json, "before", item->before);
         json_real(&json, "after", item->after);
@@ -166,9 +166,9 @@ static const char *value_text(char text[80], const struct check_item *item, cons
 }
 
 /* Counts are told to the last digit: one block more may be the whole point. */
-static const char *number(char text[32], double value, const char *unit)
+static const char *number(char text[32], double value, enum value_unit unit)
 {
-    if (strcmp(unit, "count") == 0 && value >= 0 && value < 1e15)
+    if (unit == UNIT_COUNT && value >= 0 && value < 1e15)
         return question_count(text, (uint64_t)value);
     return style_value(text, value, unit);
 }
@@ -197,8 +197,7 @@ static const char *place_short(const struct style *style, const char *file, unsi
 static bool is_timed(const struct check *check)
 {
     for (size_t i = 0; i < check->count; i++)
-        if (check->items[i].verdict == CHECK_UNSURE &&
-            strcmp(check->items[i].unit, "nanoseconds") != 0)
+        if (check->items[i].verdict == CHECK_UNSURE && check->items[i].unit != UNIT_NANOSECONDS)
             return false;
     return true;
 }

@@ -108,10 +108,10 @@ static void put_text(const struct view *view, const struct churn *churn, const s
     fprintf(style->out, "%s    %s: %s of %s blocks that were freed",
             style->name ? style->name : "?", temporary ? "temporary" : "short-lived",
             style_share(share, churn->total_count, churn->total_ended),
-            style_value(count, churn->total_ended, "count"));
+            style_value(count, churn->total_ended, UNIT_COUNT));
     if (churn->seconds > 0)
         fprintf(style->out, ", %s/s",
-                style_value(rate, churn->total_count / churn->seconds, "count"));
+                style_value(rate, churn->total_count / churn->seconds, UNIT_COUNT));
     fputs("\n", style->out);
     if (churn->count > 0)
         fprintf(style->out, "%8s%7s%*s%*s%*s%*s  %s\n", "blocks", "", columns.rate ? 11 : 0,
@@ -164,22 +164,24 @@ static void put_row(const struct view *view, const struct churn *churn, const st
 {
     char text[32], share[16];
     bool timed = churn->seconds > 0;
-    style_heat(style, row->count / churn->total_count, style_value(text, row->count, "count"), 8);
+    style_heat(style, row->count / churn->total_count, style_value(text, row->count, UNIT_COUNT),
+               8);
     fprintf(style->out, "%7s", style_share(share, row->count, churn->total_count));
     if (columns->rate && timed)
-        fprintf(style->out, "%9s/s", style_value(text, row->count / churn->seconds, "count"));
+        fprintf(style->out, "%9s/s", style_value(text, row->count / churn->seconds, UNIT_COUNT));
     else if (columns->rate)
         fprintf(style->out, "%11s", "");
     if (columns->bytes && timed)
-        fprintf(style->out, "%11s/s", style_value(text, row->bytes / churn->seconds, "bytes"));
+        fprintf(style->out, "%11s/s", style_value(text, row->bytes / churn->seconds, UNIT_BYTES));
     else if (columns->bytes)
-        fprintf(style->out, "%13s", style_value(text, row->bytes, "bytes"));
+        fprintf(style->out, "%13s", style_value(text, row->bytes, UNIT_BYTES));
     if (columns->median)
         question_pad(
             style,
-            row->median_us >= 0 ? style_value(text, row->median_us * 1000, "nanoseconds") : "", 13);
+            row->median_us >= 0 ? style_value(text, row->median_us * 1000, UNIT_NANOSECONDS) : "",
+            13);
     bool one = row->size_min == row->size_max;
-    style_value(text, one ? (double)row->size_max : row->bytes / row->count, "bytes");
+    style_value(text, one ? (double)row->size_max : row->bytes / row->count, UNIT_BYTES);
     if (columns->size)
         fprintf(style->out, "%10s", text);
     fputs("  ", style->out);

@@ -121,7 +121,7 @@ static void put_text(const struct view *view, const struct frag *frag, const str
         fprintf(style->out,
                 "  %s of spans have no sampled block: a lower heap.rate, or --exact, "
                 "would tell whose they are\n",
-                style_value(text, (double)view->profile->pins.unknown_space, "bytes"));
+                style_value(text, (double)view->profile->pins.unknown_space, UNIT_BYTES));
     fprintf(style->out,
             "empty: pins less holds; pins: the site's part of the memory of the spans that its "
             "blocks are in;\nholds: its live blocks; alone: %swould return if this site freed its "
@@ -144,12 +144,13 @@ static void put_head(const struct view *view, const struct frag *frag, const str
     const struct profile_pins *pins = &profile->pins;
     char spans[32], live[32], share[16], resident[32];
     fprintf(style->out, "%s    spans of blocks: %s in memory, %s live: %s full",
-            style->name ? style->name : "?", style_value(spans, (double)pins->spans_space, "bytes"),
-            style_value(live, (double)pins->live_space, "bytes"),
+            style->name ? style->name : "?",
+            style_value(spans, (double)pins->spans_space, UNIT_BYTES),
+            style_value(live, (double)pins->live_space, UNIT_BYTES),
             style_share(share, (double)pins->live_space, (double)pins->spans_space));
     if (profile->resident_bytes > 0)
         fprintf(style->out, "; RSS %s",
-                style_value(resident, (double)profile->resident_bytes, "bytes"));
+                style_value(resident, (double)profile->resident_bytes, UNIT_BYTES));
     fputs("\n", style->out);
     if (frag->count > 0 && profile->period > 0)
         fprintf(style->out, "sites are estimates from %lld sample%s\n",
@@ -165,7 +166,7 @@ static void put_fills(const struct profile_pins *pins, const struct style *style
         if (pins->by_fill[i] == 0)
             continue;
         fprintf(style->out, "  up to %-4s full%11s%7s  ", frag_fill_word(i),
-                style_value(value, (double)pins->by_fill[i], "bytes"),
+                style_value(value, (double)pins->by_fill[i], UNIT_BYTES),
                 style_share(share, (double)pins->by_fill[i], (double)pins->spans_space));
         for (unsigned k = 0; k < (unsigned)(part * BAR_WIDTH + 0.5); k++)
             fputs(question_glyph(style, "█", "#"), style->out);
@@ -180,12 +181,12 @@ static void put_row(const struct view *view, const struct frag *frag, const stru
     int64_t all = frag_empty(&frag->total);
     struct view_value value = {.value = row->pinned, .variance = row->variance};
     style_heat(style, all > 0 ? (double)frag_empty(row) / (double)all : 0,
-               style_value(text, (double)frag_empty(row), "bytes"), 9);
+               style_value(text, (double)frag_empty(row), UNIT_BYTES), 9);
     fprintf(style->out, "%7s", style_share(share, (double)frag_empty(row), (double)all));
-    fprintf(style->out, "%11s", style_value(text, (double)row->pinned, "bytes"));
+    fprintf(style->out, "%11s", style_value(text, (double)row->pinned, UNIT_BYTES));
     table_error(style, &value);
-    fprintf(style->out, "%11s", style_value(text, (double)row->held, "bytes"));
-    fprintf(style->out, "%11s", style_value(text, (double)row->alone, "bytes"));
+    fprintf(style->out, "%11s", style_value(text, (double)row->held, UNIT_BYTES));
+    fprintf(style->out, "%11s", style_value(text, (double)row->alone, UNIT_BYTES));
     fprintf(style->out, "%7s  ", style_share(share, (double)row->held, (double)row->pinned));
     question_site(view, style, row->frame, LEFT_COLUMNS + table_error_width(style));
     fputs("\n", style->out);

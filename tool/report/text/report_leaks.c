@@ -69,7 +69,8 @@ static void put_list(const struct view *view, const struct leaks *leaks, const s
             style->name ? style->name : "?");
     for (size_t i = 0; i < leaks->found; i++) {
         const struct leaks_row *row = &leaks->rows[i];
-        fprintf(style->out, "# %s in %s %s\n", style_value(text, (double)row->value.value, "bytes"),
+        fprintf(style->out, "# %s in %s %s\n",
+                style_value(text, (double)row->value.value, UNIT_BYTES),
                 question_count(count, (uint64_t)row->value.objects),
                 row->value.objects == 1 ? "object" : "objects");
         put_line(view, leaks, row, style);
@@ -237,7 +238,7 @@ static void put_text(const struct view *view, const struct leaks *leaks, const s
     if (shown < leaks->found)
         fprintf(style->out, "%s %zu more sites, %s (-v shows all)\n",
                 question_glyph(style, "…", "..."), leaks->found - shown,
-                style_value(text, (double)left, "bytes"));
+                style_value(text, (double)left, UNIT_BYTES));
     looks_put_indirect(view, leaks, style);
     looks_put_forgotten(view, leaks, style);
     put_rest(view, leaks, style);
@@ -254,25 +255,25 @@ static void put_head(const struct view *view, const struct leaks *leaks, const s
     if (leaks->rule == LEAKS_NONE)
         fprintf(style->out, "live %s: %s in %s objects",
                 view->profile->ended ? "at the end" : "when last seen",
-                style_value(bytes, (double)view->total.value, "bytes"),
+                style_value(bytes, (double)view->total.value, UNIT_BYTES),
                 question_count(objects, (uint64_t)view->total.objects));
     else if (leaks->found == 0)
         fputs(leaks->rule == LEAKS_LOST ? "nothing is lost" : "no leaks", style->out);
     else
         fprintf(style->out, "%s: %s at %zu %s",
                 leaks->rule == LEAKS_LOST ? "definitely lost" : "leaks",
-                style_value(bytes, (double)leaks->found_bytes, "bytes"), leaks->found,
+                style_value(bytes, (double)leaks->found_bytes, UNIT_BYTES), leaks->found,
                 leaks->found == 1 ? "site" : "sites");
     int64_t rest = view->total.value - leaks->suppressed_bytes;
     if (leaks->rule == LEAKS_GROWTH && !view->base && rest > leaks->found_bytes)
         fprintf(style->out, " %s %s live and not growing", dot,
-                style_value(bytes, (double)(rest - leaks->found_bytes), "bytes"));
+                style_value(bytes, (double)(rest - leaks->found_bytes), UNIT_BYTES));
     if (leaks->rule == LEAKS_LOST)
         put_verdicts(view, style);
     if (leaks->suppressed > 0)
         fprintf(style->out, " %s %zu %s suppressed (%s)", dot, leaks->suppressed,
                 leaks->suppressed == 1 ? "stack" : "stacks",
-                style_value(suppressed, (double)leaks->suppressed_bytes, "bytes"));
+                style_value(suppressed, (double)leaks->suppressed_bytes, UNIT_BYTES));
     fputs("\n", style->out);
 }
 
@@ -285,11 +286,13 @@ static void put_verdicts(const struct view *view, const struct style *style)
     int64_t indirect = column_sum(profile, TYPE_INDIRECT_SPACE);
     int64_t possible = column_sum(profile, TYPE_POSSIBLE_SPACE);
     if (indirect > 0)
-        fprintf(style->out, " %s %s indirectly", dot, style_value(text, (double)indirect, "bytes"));
+        fprintf(style->out, " %s %s indirectly", dot,
+                style_value(text, (double)indirect, UNIT_BYTES));
     if (possible > 0)
-        fprintf(style->out, " %s %s possibly", dot, style_value(text, (double)possible, "bytes"));
+        fprintf(style->out, " %s %s possibly", dot,
+                style_value(text, (double)possible, UNIT_BYTES));
     fprintf(style->out, " %s %s reachable", dot,
-            style_value(text, (double)profile->scan.reachable_space, "bytes"));
+            style_value(text, (double)profile->scan.reachable_space, UNIT_BYTES));
 }
 
 static int64_t column_sum(const struct profile *profile, const char *name)
@@ -309,13 +312,14 @@ static void put_leak(const struct view *view, const struct leaks *leaks,
     double share = view->total.value > 0 ? (double)row->value.value / (double)view->total.value : 0;
 
     fprintf(style->out, "%2zu. ", number);
-    style_heat(style, share, style_value(text, (double)row->value.value, "bytes"), 9);
+    style_heat(style, share, style_value(text, (double)row->value.value, UNIT_BYTES), 9);
     if (row->value.objects > 0) /* massif does not count them */
         fprintf(style->out, "  %s %s", question_count(count, (uint64_t)row->value.objects),
                 row->value.objects == 1 ? "object" : "objects");
     if (row->value.objects > 1)
-        fprintf(style->out, " of %s%s", row->value.value % row->value.objects == 0 ? "" : "about ",
-                style_value(text, (double)row->value.value / (double)row->value.objects, "bytes"));
+        fprintf(
+            style->out, " of %s%s", row->value.value % row->value.objects == 0 ? "" : "about ",
+            style_value(text, (double)row->value.value / (double)row->value.objects, UNIT_BYTES));
     double error = view_error_share(row->value.value, row->value.variance);
     if (error > 0.02)
         fprintf(style->out, " %s%.0f %%", question_glyph(style, "±", "+-"), error * 100);
@@ -337,7 +341,7 @@ static void put_course(const struct view *view, const struct leaks_row *row,
     char first[32], last[32], rate[32];
     if (view->base) {
         fprintf(style->out, "   %s since the first profile",
-                question_change(rate, row->growth, "bytes"));
+                question_change(rate, row->growth, UNIT_BYTES));
         return;
     }
     if (row->first_ns >= 0)
@@ -346,9 +350,9 @@ static void put_course(const struct view *view, const struct leaks_row *row,
     double size =
         row->value.objects > 0 ? (double)row->value.value / (double)row->value.objects : 0;
     if (row->growth > 0 && size > 0 && row->growth / size >= 1)
-        fprintf(style->out, ", %s objects/s", style_value(rate, row->growth / size, "count"));
+        fprintf(style->out, ", %s objects/s", style_value(rate, row->growth / size, UNIT_COUNT));
     else if (row->growth > 0)
-        fprintf(style->out, ", %s/min", style_value(rate, row->growth * 60, "bytes"));
+        fprintf(style->out, ", %s/min", style_value(rate, row->growth * 60, UNIT_BYTES));
     put_shape(row, style);
 }
 
@@ -386,7 +390,7 @@ static void put_stacks(const struct view *view, const struct leaks *leaks,
             continue;
         if (row->stacks > 1)
             fprintf(style->out, "    %s in %s objects:\n",
-                    style_value(text, (double)sum.value, "bytes"),
+                    style_value(text, (double)sum.value, UNIT_BYTES),
                     question_count(count, (uint64_t)sum.objects));
         stack.frames -= stack.folded; /* with the library's frames below the site */
         stack.count += stack.folded;
@@ -426,7 +430,7 @@ static void put_rest(const struct view *view, const struct leaks *leaks, const s
         if (!told)
             fputs("live at the end, but not growing:\n", style->out);
         told = true;
-        fprintf(style->out, "    %9s  ", style_value(text, (double)row->value.value, "bytes"));
+        fprintf(style->out, "    %9s  ", style_value(text, (double)row->value.value, UNIT_BYTES));
         question_site(view, style, row->frame, 30);
         put_shape(row, style);
         fputs("\n", style->out);
@@ -471,9 +475,9 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
 static void put_scan(const struct profile_scan *scan, const struct style *style)
 {
     char when[32], took[32], stood[32], copied[32];
-    style_value(when, (double)scan->time_ns, "nanoseconds");
-    style_value(took, (double)scan->took_us * 1e3, "nanoseconds");
-    style_value(stood, (double)scan->stood_us * 1e3, "nanoseconds");
+    style_value(when, (double)scan->time_ns, UNIT_NANOSECONDS);
+    style_value(took, (double)scan->took_us * 1e3, UNIT_NANOSECONDS);
+    style_value(stood, (double)scan->stood_us * 1e3, UNIT_NANOSECONDS);
     if (scan->in_place)
         fprintf(style->out,
                 "The process could not be copied (limits, or too little memory): its threads stood "
@@ -483,7 +487,7 @@ static void put_scan(const struct profile_scan *scan, const struct style *style)
         fprintf(style->out,
                 "The scan, %s after the start, took %s; threads stood still for %s.\n"
                 "Pages copied because the program wrote to them: %s.\n",
-                when, took, stood, style_value(copied, (double)scan->copied_space, "bytes"));
+                when, took, stood, style_value(copied, (double)scan->copied_space, UNIT_BYTES));
     if (scan->silent > 0)
         fprintf(style->out,
                 "%lld of %lld threads did not answer: what only their registers point to may count "

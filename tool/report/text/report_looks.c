@@ -29,7 +29,7 @@ void looks_put(const struct view *view, const struct leaks *leaks, uint32_t fram
         fprintf(style->out, "      with %s %s, %s, that only %s to\n",
                 question_count(count, (uint64_t)looks.owned_objects),
                 looks.owned_objects == 1 ? "object" : "objects",
-                style_value(text, (double)looks.owned_space, "bytes"), "these lead");
+                style_value(text, (double)looks.owned_space, UNIT_BYTES), "these lead");
     if (looks.cycles > 0)
         fprintf(style->out, "      %s of them in a cycle: it leads back to itself\n",
                 question_count(count, (uint64_t)looks.cycles));
@@ -62,7 +62,8 @@ static void put_rows(const struct view *view, const struct looks_row *rows, size
     size_t max = style->rows > 0 ? style->rows : style->verbose ? SIZE_MAX : ROWS_USUAL;
     char text[32], number[32];
     for (size_t i = 0; i < count && i < max; i++) {
-        fprintf(style->out, "    %9s  %s %s  ", style_value(text, (double)rows[i].bytes, "bytes"),
+        fprintf(style->out, "    %9s  %s %s  ",
+                style_value(text, (double)rows[i].bytes, UNIT_BYTES),
                 question_count(number, (uint64_t)rows[i].objects),
                 rows[i].objects == 1 ? "object" : "objects");
         question_site(view, style, rows[i].frame, 40);
@@ -95,7 +96,7 @@ void looks_put_forgotten(const struct view *view, const struct leaks *leaks,
     if (leaks->forgotten_count == 0)
         return;
     fprintf(style->out, "reachable but forgotten: %s, of sites that grow and free nothing, ",
-            style_value(text, (double)leaks->forgotten_bytes, "bytes"));
+            style_value(text, (double)leaks->forgotten_bytes, UNIT_BYTES));
     if (watched_ms > 0)
         fprintf(style->out, "not written to in %s\n", style_time(time, watched_ms * 1000000));
     else

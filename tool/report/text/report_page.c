@@ -264,7 +264,7 @@ static void head_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
     char text[1024], time[32], size[32];
-    bool bytes = strcmp(profile_text(profile, profile->period_type.unit), "bytes") == 0;
+    bool bytes = profile_unit(profile, profile->period_type) == UNIT_BYTES;
     style_cell(style, text, sizeof text, style->name ? style->name : "", style->width);
     style_paint(style, "1", text);
     fprintf(style->out, "   %s", profile->format);
@@ -272,11 +272,11 @@ static void head_print(const struct view *view, const struct style *style)
         fprintf(style->out, "   %s", style_time(time, profile->duration_ns));
     if (profile->period > 1 && bytes)
         fprintf(style->out, "   recorded 1 in %s",
-                style_value(size, (double)profile->period, "bytes"));
+                style_value(size, (double)profile->period, UNIT_BYTES));
     else if (profile->kind == PROFILE_HEAP && !profile->samples.weights)
         fputs("   recorded every block", style->out);
     else if (profile->kind == PROFILE_CPU && profile->period > 0 &&
-             strcmp(profile_text(profile, profile->period_type.unit), "nanoseconds") == 0)
+             profile_unit(profile, profile->period_type) == UNIT_NANOSECONDS)
         fprintf(style->out, "   sampled %.4g times a second", 1e9 / (double)profile->period);
     putc('\n', style->out);
     if (profile->command || profile->program)
@@ -306,7 +306,7 @@ static void totals_print(const struct view *view, const struct style *style)
     fputs(profile->ended ? "     end " : "     last seen ", style->out);
     if (!profile->counted && profile->period > 0 && profile->exact_live_bytes >= 0 &&
         !profile->at_peak)
-        fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
+        fputs(style_value(live, (double)profile->exact_live_bytes, UNIT_BYTES), style->out);
     else
         total_print(profile, style, type_sum(profile, TYPE_INUSE_SPACE));
     if (profile->torn && profile->duration_ns > 0)
@@ -326,7 +326,7 @@ static bool total_print(const struct profile *profile, const struct style *style
     if (!known && value == 0 && unseen < max)
         max = unseen;
     fprintf(style->out, "%s%s", known ? "" : "below ",
-            style_value(size, (double)(known ? value : max), "bytes"));
+            style_value(size, (double)(known ? value : max), UNIT_BYTES));
     return known;
 }
 
@@ -351,11 +351,11 @@ static void allocated_print(const struct profile *profile, const struct style *s
     if (bytes <= 0)
         return;
     fprintf(style->out, "     allocated %s in %s allocation%s",
-            style_value(size, (double)bytes, "bytes"), style_value(count, (double)blocks, "count"),
-            blocks == 1 ? "" : "s");
+            style_value(size, (double)bytes, UNIT_BYTES),
+            style_value(count, (double)blocks, UNIT_COUNT), blocks == 1 ? "" : "s");
     if (profile->duration_ns > 0)
         fprintf(style->out, " (%s/s)",
-                style_value(rate, (double)blocks * 1e9 / (double)profile->duration_ns, "count"));
+                style_value(rate, (double)blocks * 1e9 / (double)profile->duration_ns, UNIT_COUNT));
 }
 
 /* CPU  1.30 s: user 1.21 s, system 90.0 ms     100 samples a second, by thread timers */
@@ -366,13 +366,13 @@ static void clock_print(const struct profile *profile, const struct style *style
     bool wall = profile_type_named(profile, TYPE_WALL) >= 0;
     if (clock->rate <= 0)
         return;
-    fprintf(
-        style->out, "    %s  %s", wall ? "time" : "CPU",
-        style_value(time, (double)type_sum(profile, wall ? TYPE_WALL : TYPE_CPU), "nanoseconds"));
+    fprintf(style->out, "    %s  %s", wall ? "time" : "CPU",
+            style_value(time, (double)type_sum(profile, wall ? TYPE_WALL : TYPE_CPU),
+                        UNIT_NANOSECONDS));
     if (clock->user_ns + clock->system_ns > 0)
         fprintf(style->out, "%s user %s, system %s", wall ? ", of which" : ":",
-                style_value(user, (double)clock->user_ns, "nanoseconds"),
-                style_value(system, (double)clock->system_ns, "nanoseconds"));
+                style_value(user, (double)clock->user_ns, UNIT_NANOSECONDS),
+                style_value(system, (double)clock->system_ns, UNIT_NANOSECONDS));
     fprintf(style->out, "     %ld samples a second", (long)clock->rate);
     if (clock->source)
         fprintf(style->out, ", by %s", profile_text(profile, clock->source));
@@ -386,9 +386,9 @@ static void locks_print(const struct profile *profile, const struct style *style
     if (profile->kind == PROFILE_CONTENTION || profile_type_named(profile, TYPE_DELAY) < 0)
         return;
     int64_t waits = type_sum(profile, TYPE_CONTENTIONS);
-    fprintf(style->out, "    locks  %s wait%s, %s\n", style_value(count, (double)waits, "count"),
+    fprintf(style->out, "    locks  %s wait%s, %s\n", style_value(count, (double)waits, UNIT_COUNT),
             waits == 1 ? "" : "s",
-            style_value(time, (double)type_sum(profile, TYPE_DELAY), "nanoseconds"));
+            style_value(time, (double)type_sum(profile, TYPE_DELAY), UNIT_NANOSECONDS));
 }
 
 static void warnings_print(const struct view *view, const struct style *style)

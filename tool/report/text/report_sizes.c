@@ -236,11 +236,12 @@ static void put_text(const struct view *view, const struct sizes *sizes, const s
     char bytes[32], count[32], waste[32], share[16];
     int64_t largest = 0;
     fprintf(style->out, "%s    %s: %s in %s blocks", style->name ? style->name : "?",
-            table_metric(view), style_value(bytes, (double)sizes->bytes, "bytes"),
-            style_value(count, (double)sizes->objects, "count"));
+            table_metric(view), style_value(bytes, (double)sizes->bytes, UNIT_BYTES),
+            style_value(count, (double)sizes->objects, UNIT_COUNT));
     int64_t lost = sizes->bytes - sizes->requested;
     if (sizes->has_requested)
-        fprintf(style->out, ", %s (%s) of it rounding", style_value(waste, (double)lost, "bytes"),
+        fprintf(style->out, ", %s (%s) of it rounding",
+                style_value(waste, (double)lost, UNIT_BYTES),
                 style_share(share, (double)lost, (double)sizes->bytes));
     fputs("\n", style->out);
     if (sizes->count == 0) {
@@ -268,16 +269,16 @@ static void put_row(const struct sizes *sizes, const struct sizes_row *row, int6
 {
     char text[32], min[32], share[16], range[80];
     int64_t waste = row->bytes - row->requested;
-    snprintf(range, sizeof range, "%s", style_value(min, (double)row->min, "bytes"));
+    snprintf(range, sizeof range, "%s", style_value(min, (double)row->min, UNIT_BYTES));
     if (row->max != row->min)
         snprintf(range, sizeof range, "%s %s %s", min, question_glyph(style, "–", "-"),
-                 style_value(text, (double)row->max, "bytes"));
+                 style_value(text, (double)row->max, UNIT_BYTES));
     question_pad(style, range, 20);
     if (!is_narrow(style, 50))
-        fprintf(style->out, "%10s", style_value(text, (double)row->objects, "count"));
+        fprintf(style->out, "%10s", style_value(text, (double)row->objects, UNIT_COUNT));
     fputs("  ", style->out);
     double part = sizes->bytes > 0 ? (double)row->bytes / (double)sizes->bytes : 0;
-    style_heat(style, part, style_value(text, (double)row->bytes, "bytes"), 9);
+    style_heat(style, part, style_value(text, (double)row->bytes, UNIT_BYTES), 9);
     fprintf(style->out, "%7s", style_share(share, (double)row->bytes, (double)sizes->bytes));
     bool rounding = sizes->has_requested && !is_narrow(style, 67);
     unsigned used = rounding ? 67 : is_narrow(style, 50) ? 40 : 50;
@@ -285,7 +286,7 @@ static void put_row(const struct sizes *sizes, const struct sizes_row *row, int6
     bool bar = length * 8 * (style->width > used + 8 ? style->width - used - 2 : 8) >= 0.5 &&
                !is_narrow(style, 50);
     if (rounding && (bar || waste > 0)) {
-        fprintf(style->out, "%10s", waste > 0 ? style_value(text, (double)waste, "bytes") : "");
+        fprintf(style->out, "%10s", waste > 0 ? style_value(text, (double)waste, UNIT_BYTES) : "");
         fprintf(style->out, "%7s",
                 waste > 0 ? style_share(share, (double)waste, (double)row->bytes) : "");
     }

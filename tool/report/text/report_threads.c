@@ -306,8 +306,8 @@ static void put_text(const struct view *view, const struct threads *threads,
             if (!columns.shown[k])
                 continue;
             double sum = (double)threads->sums[k];
-            const char *unit =
-                profile_text(view->profile, view->profile->type[threads->columns[k]].unit);
+            enum value_unit unit =
+                profile_unit(view->profile, view->profile->type[threads->columns[k]]);
             style_value(text, (double)row->values[k], unit);
             if (k % 2 == 0) {
                 struct view_value value = value_of(row, k);
@@ -321,8 +321,9 @@ static void put_text(const struct view *view, const struct threads *threads,
             }
         }
         if (columns.rate)
-            question_pad(
-                style, style_value(text, (double)row->values[ALLOCATIONS] / seconds, "count"), 11);
+            question_pad(style,
+                         style_value(text, (double)row->values[ALLOCATIONS] / seconds, UNIT_COUNT),
+                         11);
         put_name(row, style);
     }
     if (threads->count > max)
@@ -367,7 +368,7 @@ static void put_courses(const struct view *view, const struct threads *threads,
     char text[32];
     if (width_ms == 0)
         return;
-    style_value(text, (double)width_ms * 1e6, "nanoseconds");
+    style_value(text, (double)width_ms * 1e6, UNIT_NANOSECONDS);
     fprintf(style->out, "\nwhich thread ran when: %s a column, full height is one CPU\n", text);
     for (size_t i = 0; i < threads->count && i < max; i++) {
         const struct profile_course *course = course_of(view->profile, threads->rows[i].id);

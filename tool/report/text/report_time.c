@@ -178,9 +178,9 @@ static void put_text(const struct view *view, const struct style *style)
                           ? view->profile->peak_time_ns
                           : (int64_t)column_end(graph, top);
     fprintf(style->out, "%s    live heap   peak %s at %s   end %s\n",
-            style->name ? style->name : "?", style_value(peak, peak_bytes(view, graph), "bytes"),
+            style->name ? style->name : "?", style_value(peak, peak_bytes(view, graph), UNIT_BYTES),
             peak_ns < 1000000 ? "the start" : style_time(time, peak_ns),
-            style_value(end, end_bytes(view, graph), "bytes"));
+            style_value(end, end_bytes(view, graph), UNIT_BYTES));
     bool resident = graph->resident_max > 0 && graph->resident_max <= 3 * graph->max;
     put_area(graph, resident ? fmax(graph->max, graph->resident_max) : graph->max, style);
     put_axis(view, graph, style);
@@ -338,7 +338,7 @@ static void put_area(const struct graph *graph, double scale, const struct style
     for (unsigned row = HEIGHT; row-- > 0;) {
         double low = scale * row / HEIGHT, step = scale / HEIGHT;
         bool named = row == HEIGHT - 1 || row == HEIGHT / 2;
-        question_pad(style, named ? style_value(text, low + step, "bytes") : "", AXIS - 1);
+        question_pad(style, named ? style_value(text, low + step, UNIT_BYTES) : "", AXIS - 1);
         fputs(question_glyph(style, named ? "┤" : "│", "|"), style->out);
         for (unsigned i = 0; i < row_end(graph, low, step); i++) {
             double filled = (graph->live[i] - low) / step;
@@ -473,7 +473,7 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
             max = fmax(max, graph->band[k].history[i]);
         fputs("  ", style->out);
         put_cell(style, graph, k, 8);
-        fprintf(style->out, " %9s  ", style_value(text, max, "bytes"));
+        fprintf(style->out, " %9s  ", style_value(text, max, UNIT_BYTES));
         question_site(view, style, graph->band[k].frame, 15);
         fputs("\n", style->out);
     }
@@ -485,7 +485,7 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
     if (graph->resident_max > 0)
         fprintf(style->out, "  %s %9s  resident memory of the process%s\n",
                 question_glyph(style, resident_drawn ? "╌" : " ", resident_drawn ? "~" : " "),
-                style_value(text, graph->resident_max, "bytes"),
+                style_value(text, graph->resident_max, UNIT_BYTES),
                 resident_drawn ? "" : ", beyond the scale of this graph");
     for (size_t i = 0; i < view->profile->moments.count && told < MARKS_MAX; i++) {
         char name[100];

@@ -283,7 +283,7 @@ static void top_line(const struct view *view, const struct style *style, const s
         const struct view_value *self = &row->self;
         double average = self->objects ? (double)self->value / (double)self->objects : NAN;
         fprintf(style->out, "%*s", OBJECTS_WIDTH,
-                style_value(text, (double)self->objects, "count"));
+                style_value(text, (double)self->objects, UNIT_COUNT));
         if (!view->timed) /* which all have the same */
             fprintf(style->out, "%*s", AVERAGE_WIDTH,
                     style_value(text, round(average), view->unit));

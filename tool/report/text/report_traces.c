@@ -118,7 +118,7 @@ static void stack_text(const struct view *view, const struct style *style,
             table_value(view, style, sum->value, VALUE_WIDTH);
         else if (i == 1 && sum->objects != 0)
             fprintf(style->out, "%*s", VALUE_WIDTH,
-                    style_value(text, (double)sum->objects, "count"));
+                    style_value(text, (double)sum->objects, UNIT_COUNT));
         else
             fprintf(style->out, "%*s", VALUE_WIDTH, "");
         fputs("  ", style->out);

@@ -97,7 +97,7 @@ static void elsewhere_print(const struct profile *profile, const struct style *s
     uint64_t other = other_bytes(profile, resident_bytes);
     if (is_elsewhere(profile, resident_bytes))
         fprintf(style->out, ", %s of it (%.0f %%) not from malloc\n%s%s",
-                style_value(size, (double)other, "bytes"),
+                style_value(size, (double)other, UNIT_BYTES),
                 100 * (double)other / (double)resident_bytes, indent, advice_for(profile));
 }
 
@@ -111,7 +111,7 @@ void resident_print(const struct profile *profile, const struct style *style,
     if (resident_bytes == 0)
         return;
     fprintf(style->out, "    RSS  %s%s peak", counted ? "" : "at least ",
-            style_value(size, (double)resident_bytes, "bytes"));
+            style_value(size, (double)resident_bytes, UNIT_BYTES));
     elsewhere_print(profile, style, resident_bytes, "         ");
     putc('\n', style->out);
 }
