@@ -8,23 +8,25 @@
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "base/compiler.h"
 #include "base/file/recorder_format.h"
 #include "base/os.h"
 #include "base/print.h"
 
-/* Each is a descriptor that the program has less; workers of daemons that change their root are
- * few, and a child that finds none left says so. */
-enum { MODE = 0600, AHEAD_MAX = 8 };
+/* Each is a descriptor that the program has less: one in 16 of its limit, as many as a server has
+ * workers. A child that finds none left says so. */
+enum { MODE = 0600, AHEAD_MIN = 8, AHEAD_MAX = 64, LIMIT_SHARE = 16 };
 
-static struct ahead {
+static BULK struct ahead {
     int fd; /* 0: none */
     struct os_file_id id;
 } files[AHEAD_MAX];
 static BULK char begin[RECORDER_PATH]; /* what their names begin with */
 static BULK char path[RECORDER_PATH];  /* of the one that is made or removed */
 
+static unsigned ahead_count(void);
 static bool ahead_open(struct ahead *file);
 static void name_make(char *name, size_t size, unsigned number);
 static bool is_empty(int fd);
@@ -39,12 +41,19 @@ bool ahead_make(const char *start)
     print_start(&text, begin, sizeof begin);
     print_format(&text, "%s-%d-ahead", start, (int)os_pid());
     print_string(&text);
-    for (unsigned i = 0; i < AHEAD_MAX && !text.cut; i++) {
+    unsigned count = text.cut ? 0 : ahead_count();
+    for (unsigned i = 0; i < count; i++) {
         name_make(path, sizeof path, i);
         if (!ahead_open(&files[i]))
             break;
     }
     return files[0].fd > 0;
+}
+
+static unsigned ahead_count(void)
+{
+    uint64_t count = os_limit(RLIMIT_NOFILE) / LIMIT_SHARE;
+    return count < AHEAD_MIN ? AHEAD_MIN : count > AHEAD_MAX ? AHEAD_MAX : (unsigned)count;
 }
 
 static void name_make(char *name, size_t size, unsigned number)

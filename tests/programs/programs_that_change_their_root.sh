@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Programs that `memoir run` starts and that change their root folder (chroot), then fork, as daemons
-# do: the folder of the recording can't be reached any more, and each of the first eight children that
-# record something has its recording all the same. No descriptor of a folder is left in them, by which
+# do: the folder of the recording can't be reached any more, and each of the first children that record
+# something, one in 16 of the limit on descriptors, has its recording all the same. No descriptor of a folder is left in them, by which
 # they could leave their root, and nothing of the recording stays behind.
 . "$(dirname "$0")/common.sh"
 : "${MEMOIR_TOOL:?}"
@@ -132,9 +132,19 @@ tries d e 2 4
 says_nothing
 tries u k 2 3
 says_nothing
+(
+    ulimit -n 1024
+    tries f k 30 31
+    says_nothing
+    exit "$failures"
+) || failures=1
 # More than there are files for: one message each.
-tries f k 11 9
-[ "$(grep -c '^memoir: no recorder file' errors)" -eq 3 ] || fail "$what: $(cat errors)"
+(
+    ulimit -n 250
+    tries f k 18 16
+    [ "$(grep -c '^memoir: no recorder file' errors)" -eq 3 ] || fail "$what: $(cat errors)"
+    exit "$failures"
+) || failures=1
 # Descriptors that the program itself may need are left to it.
 (
     ulimit -n 20
