@@ -40,6 +40,7 @@ static BULK char buffer[BUFFER_SIZE];
 static BULK char asked[DUMP_NAME_SIZE]; /* the value of the option; empty: no capture */
 static BULK char name[DUMP_NAME_SIZE];
 static bool adopted; /* the file is a client's: `asked` is empty */
+static bool beside;  /* it lies beside the recorder file */
 static int fd = -1;
 static struct os_file_id id; /* the file that `fd` was opened on */
 
@@ -58,6 +59,11 @@ bool capture_file_open(void)
 bool capture_file_complete(void)
 {
     return complete;
+}
+
+bool capture_file_beside(void)
+{
+    return beside;
 }
 
 const char *capture_file_name(void)
@@ -166,9 +172,32 @@ static int begin_here(void)
     return sink_flush(&sink);
 }
 
+static void asked_set(const char *path, const char *suffix)
+{
+    struct print text;
+    store_release(&asked[0], '\0');
+    print_start(&text, asked + 1, sizeof asked - 1);
+    print_format(&text, "%s%s", path + 1, suffix);
+    print_string(&text);
+    store_release(&asked[0], path[0]); /* last: another thread may fork meanwhile */
+}
+
+/* A process that has another user than the one who runs `memoir run` may make files only where
+ * recorder files are. */
+static int open_beside(void)
+{
+    if (!config.recorder_run || config.recorder[0] == '\0' || beside)
+        return -EACCES;
+    asked_set(config.recorder, ".memoir");
+    beside = true;
+    return open_it(true);
+}
+
 static int begin(bool with_pid)
 {
     int got = open_it(with_pid);
+    if (got == -EACCES || got == -EPERM)
+        got = open_beside();
     if (got < 0) {
         give_up();
         return -got;
@@ -179,14 +208,10 @@ static int begin(bool with_pid)
 
 int capture_file_begin(const char *path)
 {
-    struct print text;
     give_up();
     if (path[0] == '\0')
         return ENOENT;
-    print_start(&text, asked + 1, sizeof asked - 1);
-    print_text(&text, path + 1);
-    print_string(&text);
-    store_release(&asked[0], path[0]); /* last: another thread may fork meanwhile */
+    asked_set(path, "");
     int error = begin(false);
     if (error != 0)
         give_up();

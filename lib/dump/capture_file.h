@@ -33,6 +33,8 @@ void capture_file_forked(void);
 /* Whether it has begun and not ended; whether the last call wrote the end of it. */
 bool capture_file_open(void);
 bool capture_file_complete(void);
+/* Whether it lies beside the recorder file, without which `memoir run` would not find it. */
+bool capture_file_beside(void);
 /* Whether it is a client's, by `capture_file_adopt`. */
 bool capture_file_adopted(void);
 /* A client ended it, and the program goes on: `capture_file_complete` is false again, so that the

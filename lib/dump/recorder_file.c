@@ -365,7 +365,7 @@ void recorder_file_end(void)
         return;
     store_relaxed(&mirror_head()->last_ms, os_now_ms());
     __atomic_fetch_or(&mirror_head()->state, RECORDER_ENDED, __ATOMIC_RELEASE);
-    if (kept || capture_file_complete()) {
+    if (kept || (capture_file_complete() && !capture_file_beside())) {
         paths_remove(name);
         os_unlink(name);
     }

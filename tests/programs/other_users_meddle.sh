@@ -72,11 +72,11 @@ for _ in $(seq 100); do
     sleep 0.1
     shelf=$(shelves)
     worker=$(pgrep -P $runs)
-    [ -n "$shelf" ] && [ -n "$(find "$shelf" -name 'state*' -user 65534 2>/dev/null)" ] && break
+    [ -n "$shelf" ] && [ -n "$(find "$shelf" -name 'state*[0-9]' -user 65534 2>/dev/null)" ] && break
 done
 sleep 0.5
 # a file of that user's that says it is the one of this script, which lives on
-state=$(find "$shelf" -name 'state*' -user 65534)
+state=$(find "$shelf" -name 'state*[0-9]' -user 65534)
 little() { # NUMBER BYTES
     number=$1
     for _ in $(seq "$2"); do

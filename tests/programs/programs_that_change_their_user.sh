@@ -30,7 +30,12 @@ static int work(const char *how)
     keep_some(10000);
     if (how[0] == 'w')
         sleep(10);
-    if (how[0] == 'k')
+    for (int i = 0; i < 10 && (how[0] == 'l' || how[0] == 'L'); i++) { /* long */
+        usleep(100000);
+        for (int k = 0; k < 200; k++)
+            keep_some(1000);
+    }
+    if (how[0] == 'k' || how[0] == 'l')
         raise(SIGKILL);
     if (how[0] == '_')
         _exit(0);
@@ -90,6 +95,24 @@ for how in fk f. f_ xk x. x_ ek e. e_ bk b.; do
     [ -z "$(find out ! -user 0)" ] || fail "$what: $(ls -l out)"
 done
 
+# snapshots on the way, and the verdict of a scan
+for how in fl fL xl xL el eL; do
+    what="$how: snapshots"
+    rm -rf out
+    mkdir -m 700 out
+    run --every 100ms -o "$place/out" ./changes $how
+    for file in out/*.memoir; do
+        "$MEMOIR_TOOL" time --json "$file" 2>/dev/null | tr ',' '\n' | grep -c '"name": "time' # snapshots
+    done | sort -n | tail -1 >most
+    [ "$(cat most)" -ge 3 ] || fail "$what: $(cat most): $(ls -l out; cat errors)"
+    [ "$(find out -name '*.memoir' | wc -l)" -le 2 ] && [ -z "$(find out ! -user 0)" ] || fail "$what: $(ls -l out)"
+    [ -z "$(shelves)" ] || fail "$what: left $(shelves)"
+done
+for how in f. x. e.; do
+    run --leaks -o out ./changes $how
+    [ $? -eq 1 ] || fail "$how: the scan's verdict is not told: $(cat errors)"
+done
+
 what='a program started as another user'
 rm -rf out
 mkdir -m 700 out
@@ -125,7 +148,7 @@ for _ in $(seq 100); do
     shelf=$(shelves)
     [ -n "$shelf" ] && [ "$(find "$shelf" -name 'state-*' -user 65534 2>/dev/null | wc -l)" -ge 1 ] && break
 done
-worker=$(find "$shelf" -name 'state-*' -user 65534 | sed 's/.*-//')
+worker=$(find "$shelf" -name 'state-*[0-9]' -user 65534 | sed 's/.*-//')
 [ -n "$worker" ] || fail "$what: no file: $(find "$shelf"; cat errors)"
 # no other user lists or reads anything
 nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"

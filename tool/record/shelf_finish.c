@@ -89,7 +89,7 @@ static bool capture_continues(const struct state *state, bool *empty)
 {
     size_t size = 0, old_size = 0;
     char *bytes = state_bytes(state->path, true, &size);
-    char *old = state_bytes(state->about.capture, false, &old_size);
+    char *old = state_capture_bytes(state, &old_size);
     bool continues = bytes && old && recorder_continues(bytes, size, old, old_size);
     *empty = old && old_size == 0;
     free(old);
@@ -114,8 +114,7 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     const char *reason = NULL;
     struct output output;
     char *bytes = state_bytes(state->path, true, &size);
-    char *old =
-        state->about.capture[0] ? state_bytes(state->about.capture, false, &old_size) : NULL;
+    char *old = state_capture_bytes(state, &old_size);
     bool goes_on = bytes && old && recorder_continues(bytes, size, old, old_size);
     char *capture =
         bytes ? recorder_capture(bytes, size, goes_on ? old : NULL, old_size, &made, &reason)

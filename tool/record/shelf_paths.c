@@ -40,6 +40,15 @@ void paths_check_capture(const char *recorder, struct recorder_about *about)
         about->capture[0] = '\0';
 }
 
+void paths_check_beside(const char *recorder, struct recorder_about *about)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(recorder, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - recorder) : 0, recorder);
+    if (!paths_is_within(about->capture, folder))
+        about->capture[0] = '\0';
+}
+
 void paths_check_told(const char *recorder, struct recorder_told told[RECORDER_TOLD_COUNT])
 {
     struct recorder_paths paths;

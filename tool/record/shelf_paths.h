@@ -20,6 +20,8 @@ int paths_open(const char *path, bool of_any, struct stat *found);
 int paths_open_own(const char *path);
 /* Empties the capture's path if it is not believed. */
 void paths_check_capture(const char *recorder, struct recorder_about *about);
+/* The same for another user's recorder file: a capture in the same folder can be read, no other. */
+void paths_check_beside(const char *recorder, struct recorder_about *about);
 /* The same for each path that is told. */
 void paths_check_told(const char *recorder, struct recorder_told told[RECORDER_TOLD_COUNT]);
 /* Removes a recorder file and its .paths. */

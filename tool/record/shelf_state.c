@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/record/shelf_state.h. */
+/*
+ * See tool/record/shelf_state.h. Files of other users are read whole and never mapped: a file that
+ * becomes shorter meanwhile is a short one, and no SIGBUS.
+ */
 #include "tool/record/shelf_state.h"
 
 #include <dirent.h>
@@ -56,8 +59,10 @@ bool state_read(struct state *state, const char *path, bool of_any, const char *
     char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
     int failure = errno;
     bool ok = bytes && recorder_describe(bytes, size, &state->about, reason);
-    if (ok)
+    if (ok && state->owner == geteuid())
         paths_check_capture(path, &state->about);
+    else if (ok)
+        paths_check_beside(path, &state->about);
     state->alive = ok && state_is_alive(fd, state);
     state->damage = ok && !state->alive ? recorder_damage(bytes, size) : NULL;
     state->blank = ok && !state->alive && recorder_is_blank(bytes, size);
@@ -141,6 +146,16 @@ char *state_bytes(const char *path, bool of_any, size_t *size)
     struct stat found;
     int fd = paths_open(path, of_any, &found);
     char *bytes = fd < 0 ? NULL : bytes_read(fd, size);
+    if (fd >= 0)
+        close(fd);
+    return bytes;
+}
+
+char *state_capture_bytes(const struct state *state, size_t *size)
+{
+    struct stat found;
+    int fd = state->about.capture[0] ? paths_open(state->about.capture, true, &found) : -1;
+    char *bytes = fd < 0 || found.st_uid != state->owner ? NULL : bytes_read(fd, size);
     if (fd >= 0)
         close(fd);
     return bytes;

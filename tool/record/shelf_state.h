@@ -33,5 +33,7 @@ bool state_read(struct state *state, const char *path, bool of_any, const char *
 bool state_take(struct state *state, const char *path, pid_t *pid, struct error *error);
 /* The bytes of a file, to be freed; or NULL. */
 char *state_bytes(const char *path, bool of_any, size_t *size);
+/* The same of the capture that its process had written, if that is of the same user. */
+char *state_capture_bytes(const struct state *state, size_t *size);
 
 #endif
