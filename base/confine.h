@@ -34,10 +34,11 @@ enum confine {
     CONFINE_EVENTS = 4096,   /* clocks of the CPU profile that ring more often than the tick */
     CONFINE_WRITTEN = 8192,  /* which pages the program writes to */
     CONFINE_SIGNALS = 16384, /* which signals wait, and what handlers they have */
-    CONFINE_ALL = 32767,
+    CONFINE_WAITS = 32768,   /* waits that begin again: calls that take a mask of signals */
+    CONFINE_ALL = 65535,
     /* Reading the processor's time stamp counter, which no filter can deny, but seccomp's strict
      * mode does, and prctl(PR_SET_TSC). */
-    CONFINE_CLOCK = 32768,
+    CONFINE_CLOCK = 65536,
 };
 
 extern HIDDEN uint32_t confine_denied; /* a sum of these */

@@ -28,7 +28,8 @@ static int signal_now;
 static bool wall_now;
 static int64_t left_ns; /* of ended threads: CPU time less what their samples stand for */
 static int scout = -1;
-static uint32_t walls; /* threads with a second timer */
+static uint32_t walls;  /* threads with a second timer */
+static uint32_t owners; /* threads that are about to make or remove their own clock */
 
 void clocks_open(unsigned rate, int signal, bool wall)
 {
@@ -285,8 +286,33 @@ void clocks_scout(bool on)
         os_timer_set(scout, SCOUT_NS, SCOUT_NS);
 }
 
+/* Either the thread sees that the profile has ended, or `clocks_settle` sees the thread. */
+void clocks_own_begin(void)
+{
+    __atomic_fetch_add(&owners, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void clocks_own_end(void)
+{
+    __atomic_fetch_sub(&owners, 1, __ATOMIC_RELEASE);
+}
+
+void clocks_settle(void)
+{
+    enum { PATIENCE_MS = 1000 };
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < PATIENCE_MS; i++) {
+        uint32_t now = load_acquire(&owners);
+        if (now == 0)
+            return;
+        os_wait(&owners, now, 1);
+    }
+}
+
 void clocks_forked(void)
 {
+    owners = 0;
     scout = -1;
     left_ns = 0;
     walls = 0;

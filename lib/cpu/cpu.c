@@ -50,6 +50,7 @@ static struct os_usage used, used_since;
 
 static void about_copy(void);
 static int signal_choose(int wish, uint64_t blocked);
+static void task_begin(pid_t tid);
 static void task_joined(uint32_t number);
 static void task_arm(uint32_t number, bool begins);
 static void task_ended(uint32_t number);
@@ -192,6 +193,7 @@ static void end_locked(void)
     store_release(&cpu_running, 0);
     interrupt_expect(false);
     clocks_scout(false);
+    clocks_settle(); /* what threads do to their own */
     for (uint32_t number = 1; number < tasks_count(); number++)
         if (load_acquire(&tasks_at(number)->state) == TASK_LIVES) {
             events_disarm(tasks_at(number));
@@ -317,13 +319,20 @@ void cpu_reset(void)
 void cpu_thread_begin(void)
 {
     uint64_t before;
-    bool fresh;
-    pid_t tid = os_tid_asked();
     os_signals_set(~(uint64_t)0, &before);
+    clocks_own_begin();
+    if (load_relaxed(&cpu_running))
+        task_begin(os_tid_asked());
+    clocks_own_end();
+    os_signals_set(before, NULL);
+}
+
+static void task_begin(pid_t tid)
+{
+    bool fresh;
     uint32_t number = tasks_self(tid);
     if (number == TASK_NONE && (number = tasks_join(tid, &fresh)) != TASK_NONE && fresh)
         task_arm(number, true);
-    os_signals_set(before, NULL);
 }
 
 uint32_t cpu_task_of(uint32_t tid)
@@ -335,8 +344,10 @@ uint32_t cpu_task_of(uint32_t tid)
         return number;
     os_signals_set(~(uint64_t)0, &before);
     number = tasks_join((pid_t)tid, &fresh);
+    clocks_own_begin();
     if (number != TASK_NONE && fresh && load_relaxed(&cpu_running))
         task_arm(number, true);
+    clocks_own_end();
     if (number != TASK_NONE && fresh && tid == lock_self())
         os_thread_name(tasks_at(number)->name); /* its end may go unnoticed */
     os_signals_set(before, NULL);
@@ -360,12 +371,14 @@ void cpu_thread_end(const struct caller *at)
     if (!tasks_has_self())
         return;
     os_signals_set(~(uint64_t)0, &before);
+    clocks_own_begin();
     uint32_t number = tasks_self_search(os_tid_asked());
     if (number != TASK_NONE) {
         os_thread_name(tasks_at(number)->name);
         ends_note(number, at);
         task_ended(number);
     }
+    clocks_own_end();
     os_signals_set(before, NULL);
 }
 
@@ -556,12 +569,15 @@ void cpu_fork_child(void)
     cpu_fork_parent();
 }
 
-void cpu_withdraw(void)
+void cpu_withdraw(bool others)
 {
+    bool runs = cpu_runs();
     waits_stop();
     cpu_stop(CPU_OPTIONS);
     cpu_stop(CPU_GPERFTOOLS);
-    /* The filter may be for all threads: of ours, none may be in the middle of something. */
+    /* The filter may be for all threads: none may be in the middle of something. */
+    if (runs && others)
+        interrupt_all(signal_now);
     interrupt_settle();
     tasks_scan_settle();
 }

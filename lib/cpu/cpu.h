@@ -86,7 +86,8 @@ void cpu_fork_parent(void);
 /* In the child: what the parent sampled is forgotten; then a profile of its own goes on. */
 void cpu_forked(uint32_t parent_id);
 void cpu_fork_child(void);
-/* A seccomp filter is about to forbid what this needs. */
-void cpu_withdraw(void);
+/* A seccomp filter is about to forbid what this needs. `others`: to all threads, and they may be
+ * interrupted. */
+void cpu_withdraw(bool others);
 
 #endif

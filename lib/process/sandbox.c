@@ -32,7 +32,9 @@ static const char notice[] =
 
 static NOINLINE long call_judged(long number, const long *a);
 static uint32_t judge(long number, const long *arguments);
-static void withdraw(uint32_t denied);
+static bool is_for_all(long number, const long *arguments);
+static void withdraw(uint32_t denied, bool for_all);
+static void others_pass(void);
 static void come_back(uint32_t denied);
 static long answer(long result);
 
@@ -56,7 +58,7 @@ static NOINLINE long call_judged(long number, const long *a)
     uint32_t denied = memory_is_own() ? judge(number, a) & ~load_relaxed(&confine_denied) : 0;
     if (denied != 0) {
         os_tid_learn(); /* the filter may deny to ask the kernel */
-        withdraw(denied);
+        withdraw(denied, is_for_all(number, a));
     }
     long result = arch_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (denied != 0 && result < 0)
@@ -80,8 +82,14 @@ static uint32_t judge(long number, const long *arguments)
     return mode == filter ? confine_judge((uintptr_t)arguments[2]) : 0;
 }
 
-static void withdraw(uint32_t denied)
+static bool is_for_all(long number, const long *arguments)
 {
+    return number == SYS_seccomp && (arguments[1] & SECCOMP_FILTER_FLAG_TSYNC);
+}
+
+static void withdraw(uint32_t denied, bool for_all)
+{
+    bool may_signal = !confined(CONFINE_LEAKS);
     static bool told; /* a child that installs another filter has nothing to add */
     if ((denied & CONFINE_FILES) && triggers_wanted()) {
         triggers_exit("seccomp filter");
@@ -91,10 +99,21 @@ static void withdraw(uint32_t denied)
     store_relaxed(&confine_ticks_last, arch_ticks());
     dumps_confine(denied);
     if (denied & CONFINE_CPU)
-        cpu_withdraw();
+        cpu_withdraw(for_all && may_signal);
     if (denied & CONFINE_CONTROL)
         attach_withdraw();
     ending_apply();
+    if (for_all)
+        others_pass();
+}
+
+/* The filter is for all threads: one that looked at `confine_denied` before it was set makes its
+ * call now. */
+static void others_pass(void)
+{
+    enum { WAIT_MS = 2 };
+    uint32_t never = 0;
+    os_wait(&never, never, WAIT_MS);
 }
 
 static void come_back(uint32_t denied)

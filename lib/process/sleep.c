@@ -2,7 +2,8 @@
 /*
  * poll, select, epoll_wait, nanosleep and their relatives. The kernel ends them with EINTR when a
  * handler has run, ours too, and a program may take that for the end of its sleep. These wrappers
- * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left. A
+ * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left; by
+ * the program's own call where a seccomp filter forbids ppoll and the like. A
  * signal of the program's ends them as ever.
  *
  * Each calls libc's function, so that they stay points where a thread can be cancelled. Not in the
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/os.h"
 #include "lib/dump/dump.h"
 #include "lib/process/memory.h"
@@ -69,6 +71,7 @@ struct sleep {
     uint64_t until_ns; /* UINT64_MAX: never */
     uint64_t first_ns; /* when its first part is to end; 0: it has none, or that has passed */
     sigset_t mask;     /* the thread's own */
+    bool plain;        /* that is in force, and no call may be made that takes another */
 };
 
 static void mask_copy(struct sleep *sleep)
@@ -93,6 +96,7 @@ NOINLINE uint64_t sleep_file_decide(uint64_t ns)
 static bool wait_begin(struct sleep *sleep, uint64_t ns)
 {
     memset(sleep, 0, sizeof *sleep);
+    sleep->plain = confined(CONFINE_WAITS);
     uint64_t now_ns = ns == 0 || ns == UINT64_MAX ? 0 : os_now_ns();
     sleep->until_ns = ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + ns;
     bool blocked = interrupt_wait_begin(&sleep->wait, ns != 0);
@@ -109,7 +113,7 @@ static bool cut(int result)
 /* True, too, if the wait has parts: the call must end with the first one. */
 static bool parts_begin(struct sleep *sleep, uint64_t first_ns, bool blocked)
 {
-    if (likely(first_ns == 0))
+    if (likely(first_ns == 0) || sleep->plain)
         return blocked;
     if (!blocked)
         pthread_sigmask(SIG_SETMASK, NULL, &sleep->mask);
@@ -127,12 +131,18 @@ static bool sleep_begin(struct sleep *sleep, uint64_t ns)
 /* Whether the call is to be made again. `over`: its time has passed, and nothing has come. */
 static bool sleep_again(struct sleep *sleep, bool over, bool cut)
 {
-    if (unlikely(sleep->first_ns != 0) && over) {
+    bool part = unlikely(sleep->first_ns != 0) && over;
+    if (likely(!part && !cut))
+        return false;
+    sleep->plain = confined(CONFINE_WAITS);
+    if (part) {
         sleep->first_ns = 0;
         sleep_file_look(UINT64_MAX);
+        if (sleep->plain)
+            interrupt_wait_open(&sleep->wait);
         return true;
     }
-    if (likely(!cut) || !interrupt_wait_again(&sleep->wait))
+    if (!(sleep->plain ? interrupt_wait_anew(&sleep->wait) : interrupt_wait_again(&sleep->wait)))
         return false;
     mask_copy(sleep);
     return true;
@@ -165,6 +175,16 @@ static struct timespec *left(const struct sleep *sleep, struct timespec *spec)
     return spec;
 }
 
+/* In whole milliseconds, not less than what is left. */
+static int left_ms(const struct sleep *sleep)
+{
+    uint64_t end_ns = call_end_ns(sleep);
+    if (end_ns == UINT64_MAX)
+        return -1;
+    uint64_t ms = (ns_until(end_ns) + NS_A_MS - 1) / NS_A_MS;
+    return ms < INT32_MAX ? (int)ms : INT32_MAX;
+}
+
 static uint64_t ns_of_ms(int ms)
 {
     return ms < 0 ? UINT64_MAX : (uint64_t)ms * NS_A_MS;
@@ -178,7 +198,8 @@ EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
     int result = blocked ? NEXT(ppoll)(fds, count, left(&sleep, &rest), &sleep.mask)
                          : NEXT(poll)(fds, count, timeout_ms);
     while (call_again(&sleep, result))
-        result = NEXT(ppoll)(fds, count, left(&sleep, &rest), &sleep.mask);
+        result = sleep.plain ? NEXT(poll)(fds, count, left_ms(&sleep))
+                             : NEXT(ppoll)(fds, count, left(&sleep, &rest), &sleep.mask);
     interrupt_wait_end(&sleep.wait);
     return result;
 }
@@ -236,12 +257,22 @@ static void sets_again(struct sets *it)
             memcpy(it->sets[i], &it->kept[i], it->bytes);
 }
 
+static int select_on(struct sleep *sleep, int count, fd_set *reads, fd_set *writes, fd_set *others)
+{
+    struct timespec spec, *rest = left(sleep, &spec);
+    struct timeval plain = {0, 0};
+    if (!sleep->plain)
+        return NEXT(pselect)(count, reads, writes, others, rest, &sleep->mask);
+    if (rest != NULL)
+        plain = (struct timeval){rest->tv_sec, rest->tv_nsec / 1000};
+    return NEXT(select)(count, reads, writes, others, rest == NULL ? NULL : &plain);
+}
+
 /* The kernel writes the time that is left to `timeout`, also where the call was cut short. */
 EXPORT int select(int count, fd_set *restrict reads, fd_set *restrict writes,
                   fd_set *restrict others, struct timeval *restrict timeout)
 {
     struct sleep sleep;
-    struct timespec rest;
     bool usual = timeout == NULL || (timeout->tv_sec >= 0 && timeout->tv_sec < INT32_MAX &&
                                      timeout->tv_usec >= 0 && timeout->tv_usec < 1000000);
     if (!usual) /* for libc to judge */
@@ -252,13 +283,12 @@ EXPORT int select(int count, fd_set *restrict reads, fd_set *restrict writes,
     bool again = sleep_begin(&sleep, ns);
     struct sets sets = {.sets = {reads, writes, others}};
     sets_keep(&sets, &sleep, count);
-    int result = again
-                     ? NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest), &sleep.mask)
-                     : NEXT(select)(count, reads, writes, others, timeout);
+    int result = again ? select_on(&sleep, count, reads, writes, others)
+                       : NEXT(select)(count, reads, writes, others, timeout);
     while (call_again(&sleep, result)) {
         again = true;
         sets_again(&sets);
-        result = NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest), &sleep.mask);
+        result = select_on(&sleep, count, reads, writes, others);
     }
     if (again && timeout != NULL) {
         uint64_t us = ns_until(sleep.until_ns) / 1000;
@@ -289,16 +319,6 @@ EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
     return result;
 }
 
-/* In whole milliseconds, not less than what is left. */
-static int left_ms(const struct sleep *sleep)
-{
-    uint64_t end_ns = call_end_ns(sleep);
-    if (end_ns == UINT64_MAX)
-        return -1;
-    uint64_t ms = (ns_until(end_ns) + NS_A_MS - 1) / NS_A_MS;
-    return ms < INT32_MAX ? (int)ms : INT32_MAX;
-}
-
 EXPORT int epoll_wait(int fd, struct epoll_event *events, int events_max, int timeout_ms)
 {
     struct sleep sleep;
@@ -306,7 +326,9 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int events_max, int ti
     int result = blocked ? NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask)
                          : NEXT(epoll_wait)(fd, events, events_max, timeout_ms);
     while (call_again(&sleep, result))
-        result = NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask);
+        result = sleep.plain
+                     ? NEXT(epoll_wait)(fd, events, events_max, left_ms(&sleep))
+                     : NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask);
     interrupt_wait_end(&sleep.wait);
     return result;
 }
@@ -326,10 +348,16 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int events_max, int t
     return result;
 }
 
+static int nanosleep_on(struct sleep *sleep)
+{
+    struct timespec spec, *rest = left(sleep, &spec);
+    return sleep->plain ? NEXT(nanosleep)(rest, NULL) : NEXT(ppoll)(NULL, 0, rest, &sleep->mask);
+}
+
 EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
 {
     struct sleep sleep;
-    struct timespec rest, unslept = {0, 0};
+    struct timespec unslept = {0, 0};
     if (!sleep_is_length(length))
         return NEXT(nanosleep)(length, remaining);
     /* libc tells what is left of a sleep that was cut: the clock is read only then. */
@@ -338,13 +366,12 @@ EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
     if (unlikely(again || first_ns != 0))
         sleep.until_ns = os_now_ns() + ns;
     again = parts_begin(&sleep, first_ns, again);
-    int result = again ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask)
-                       : NEXT(nanosleep)(length, &unslept);
+    int result = again ? nanosleep_on(&sleep) : NEXT(nanosleep)(length, &unslept);
     while (call_again(&sleep, result)) {
         if (!again)
             sleep.until_ns = os_now_ns() + sleep_ns(&unslept);
         again = true;
-        result = NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask);
+        result = nanosleep_on(&sleep);
     }
     if (cut(result) && remaining != NULL)
         *remaining = again ? sleep_spec(ns_until(sleep.until_ns)) : unslept;
@@ -370,6 +397,10 @@ static int sleep_until(struct sleep *sleep, clockid_t clock, const struct timesp
 static int sleep_on(struct sleep *sleep, clockid_t clock, int flags, const struct timespec *length)
 {
     struct timespec rest;
+    if (sleep->plain && !(flags & TIMER_ABSTIME))
+        length = left(sleep, &rest);
+    if (sleep->plain)
+        return NEXT(clock_nanosleep)(clock, flags, length, NULL);
     int kept = errno, result = flags & TIMER_ABSTIME && sleep->first_ns == 0
                                    ? sleep_until(sleep, clock, length)
                                    : NEXT(ppoll)(NULL, 0, left(sleep, &rest), &sleep->mask);
@@ -425,7 +456,7 @@ EXPORT int pause(void)
     bool blocked = sleep_begin(&sleep, UINT64_MAX);
     int result = blocked ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask) : NEXT(pause)();
     while (call_again(&sleep, result))
-        result = NEXT(ppoll)(NULL, 0, NULL, &sleep.mask);
+        result = sleep.plain ? NEXT(pause)() : NEXT(ppoll)(NULL, 0, NULL, &sleep.mask);
     interrupt_wait_end(&sleep.wait);
     return result;
 }
@@ -438,7 +469,7 @@ EXPORT int sigsuspend(const sigset_t *mask)
     int result = sleep.first_ns != 0 ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), mask)
                                      : NEXT(sigsuspend)(mask);
     while (call_again(&sleep, result))
-        result = NEXT(ppoll)(NULL, 0, NULL, mask);
+        result = NEXT(sigsuspend)(mask);
     interrupt_wait_end(&sleep.wait);
     return result;
 }

@@ -17,18 +17,22 @@
 #include "base/arch.h"
 #include "base/attach_protocol.h"
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "base/os_thread.h"
+#include "lib/watch/tasks.h"
 
 static interrupt_hearer *hearers[INTERRUPTS];
 
 enum { SIGNALS = 64, PATIENCE_MS = 1000 };
+static const uintptr_t PASS_VALUE = (uintptr_t)0x6d656d33 << 32;
 static BULK struct sigaction programs[SIGNALS + 1]; /* what the program has set; by `version` */
 static uint64_t shared;                             /* a bit for each signal */
 static uint32_t version, changing;
 static bool wrapped;
 static uint32_t inside; /* threads in a handler, for our sake */
+static uint32_t passed; /* answers to `interrupt_all` */
 
 static void on_signal(int signal, siginfo_t *info, void *context);
 static void on_libcs(int signal, siginfo_t *info, void *context);
@@ -128,6 +132,23 @@ void interrupt_settle(void)
     uint64_t from_ms = os_now_ms();
     for (uint32_t now; (now = load_acquire(&inside)) != 0 && os_now_ms() - from_ms < PATIENCE_MS;)
         os_wait(&inside, now, 1);
+}
+
+void interrupt_all(int signal)
+{
+    enum { WAIT_MS = 500 };
+    uint32_t sent = 0, before = load_relaxed(&passed), own = (uint32_t)os_tid();
+    for (uint32_t number = 1; number < tasks_count(); number++) {
+        const struct task *task = tasks_at(number);
+        if (load_acquire(&task->state) == TASK_LIVES && task->tid != own)
+            sent += os_signal_queue((pid_t)task->tid, signal, PASS_VALUE);
+    }
+    uint64_t from_ms = os_now_ms();
+    for (uint32_t now; (now = load_acquire(&passed)) - before < sent;) {
+        if (os_now_ms() - from_ms >= WAIT_MS)
+            return;
+        os_wait(&passed, now, 1);
+    }
 }
 
 void interrupt_forked(void)
@@ -327,7 +348,7 @@ bool interrupt_wait_begin(struct interrupt_wait *wait, bool waits)
     wait->check = CHECK ^ (uintptr_t)wait;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     waiting = (uint32_t)(uintptr_t)wait;
-    if (unlikely(load_relaxed(&frequent)) && waits) {
+    if (unlikely(load_relaxed(&frequent)) && waits && !confined(CONFINE_WAITS)) {
         os_signals_set(held_in_waits(), &wait->mask);
         wait->blocked = true;
     }
@@ -360,10 +381,15 @@ bool interrupt_wait_anew(struct interrupt_wait *wait)
 {
     if (!interrupt_wait_again(wait) || (wait->blocked && others_pending(wait->mask)))
         return false;
+    interrupt_wait_open(wait);
+    return true;
+}
+
+void interrupt_wait_open(struct interrupt_wait *wait)
+{
     if (wait->blocked)
         os_signals_set(wait->mask, NULL);
     wait->blocked = false;
-    return true;
 }
 
 void interrupt_wait_end(struct interrupt_wait *wait)
@@ -400,6 +426,8 @@ static enum interrupt kind_of(const siginfo_t *info)
         return INTERRUPT_CPU;
     if (info->si_code == SI_QUEUE && is_marked(info))
         return INTERRUPT_STOP;
+    if (info->si_code == SI_QUEUE && (uintptr_t)info->si_value.sival_ptr == PASS_VALUE)
+        return INTERRUPT_PASS;
     if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
         return INTERRUPT_CONTROL;
     return INTERRUPTS;
@@ -427,7 +455,9 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     }
     __atomic_fetch_add(&inside, 1, __ATOMIC_ACQUIRE);
     wait_cut(frame, context);
-    if (kind != INTERRUPTS)
+    if (kind == INTERRUPT_PASS)
+        __atomic_fetch_add(&passed, 1, __ATOMIC_RELEASE);
+    else if (kind != INTERRUPTS)
         pass(kind, info, context);
     end_for_others(frame, context);
     __atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);

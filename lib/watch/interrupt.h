@@ -14,6 +14,7 @@ enum interrupt {
     INTERRUPT_CONTROL, /* a client wants to be heard (base/attach_protocol.h) */
     INTERRUPT_CPU,     /* a thread's clock rang (lib/cpu) */
     INTERRUPT_STOP,    /* the thread must stand still for a moment (lib/leak) */
+    INTERRUPT_PASS,    /* nothing: it is to have been interrupted */
     INTERRUPTS
 };
 
@@ -24,6 +25,11 @@ void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer);
 /* Waits, for a second at most, for hearers that run in other threads: what they were called for has
  * ended before. */
 void interrupt_settle(void);
+
+/* Interrupts all threads that have rows (lib/watch/tasks.h) and waits until they were, but not long
+ * for those that block the signal. A thread that was about to begin a wait with all signals blocked
+ * (`interrupt_wait_begin`) has begun it then. */
+void interrupt_all(int signal);
 
 /* Sets the handler for the signal. False: the program has one of its own. */
 bool interrupt_open(int signal);
@@ -90,6 +96,8 @@ void interrupt_wait_end(struct interrupt_wait *wait);
  * come. */
 void interrupt_wait_begin_anew(struct interrupt_wait *wait);
 bool interrupt_wait_anew(struct interrupt_wait *wait);
+/* Lets signals through. */
+void interrupt_wait_open(struct interrupt_wait *wait);
 
 /* Whether a signal that a thread was handed without a handler (sigwait) is one of ours. A client's
  * request is heard then; the others are of no use outside of a handler. */

@@ -27,7 +27,7 @@ struct recorder_about {
 
 /* The reason of the last snapshot of a program that did not exit normally; the second one where it
  * was killed before all was in the file that was known when that was made. */
-#define RECORDER_KILLED "Killed"
+#define RECORDER_KILLED       "Killed"
 #define RECORDER_KILLED_EARLY "Killed at the start of the recording"
 
 bool recorder_is(const char *bytes, size_t size);
