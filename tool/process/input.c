@@ -238,7 +238,7 @@ static bool process_find(struct process *process, const char *word, struct error
 static void pause_tell(const struct process *process, FILE *file)
 {
     double mib = (double)process->own_bytes / (1 << 20);
-    double ms = 10 + process->threads / 100.0 + 20 * mib / 1024;
+    double ms = 10 + 1.5 * process->threads / 100 + 20 * mib / 1024;
     fprintf(file,
             "memoir: a scan of process %d, %.0f MiB and %u %s: its threads stand still for about "
             "%.0f ms, longer if processors are busy\n",
