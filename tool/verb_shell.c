@@ -154,14 +154,15 @@ static void prompt_make(const struct shell *shell, char *prompt, size_t size)
                 type = other.options.type;
         }
     if (type < profile->types) {
+        static const char *const prefixes[] = {[BLOCKS_OTHER] = "",
+                                               [BLOCKS_ALLOCATED] = "alloc ",
+                                               [BLOCKS_LIVE] = "live ",
+                                               [BLOCKS_AT_PEAK] = "peak "};
         const char *of_type = profile_text(profile, profile->type[type].name);
         for (size_t i = 0; i < profile->samples.count; i++)
             sum += (double)profile->samples.values[type][i];
         style_value(value, sum, profile_unit(profile, profile->type[type]));
-        unit = strncmp(of_type, "inuse", 5) == 0   ? "live "
-               : strncmp(of_type, "alloc", 5) == 0 ? "alloc "
-               : strncmp(of_type, "peak", 4) == 0  ? "peak "
-                                                   : "";
+        unit = prefixes[profile_type_blocks(of_type)];
     }
     char *space = strchr(value, ' ');
     if (space && strchr("KMGTP", space[1]) && space[1])

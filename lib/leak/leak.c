@@ -47,6 +47,7 @@ static enum leak_failure failure;
 static void scan_make(struct shared *shared);
 static void scan_make_now(struct shared *shared);
 static bool scan_here(void);
+static void own_skip(struct roots *roots, const struct scan *scan);
 static bool scan_opened(bool in_place);
 static void copy_run(void);
 static enum leak_failure copy_wait(pid_t copy, struct shared *shared, bool in_vain);
@@ -239,28 +240,8 @@ static bool scan_here(void)
     rules.constants.count = roots_constants(constants, CONSTANTS_MAX);
     bool good = scan_begin(&scan, &rules, &shared_now->scan.result);
     if (good) {
-        roots_skip(&roots, stop_now.threads, stop_now.room);
-        roots_skip(&roots, stop_now.places, stop_now.places_room);
-        roots_skip(&roots, scan.states, scan.states_bytes);
-        roots_skip(&roots, scan.large, scan.large_bytes);
-        if (scan.chains != NULL)
-            roots_skip(&roots, scan.chains, chains_bytes());
-        roots_skip(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
+        own_skip(&roots, &scan);
         roots_skip(&roots, constants, constants_bytes);
-        roots_skip(&roots, apart_now.words, apart_now.room);
-        if (written_now.bits != NULL)
-            roots_skip(&roots, written_now.bits, written_now.bytes);
-        roots_skip(&roots, shared_now, sizeof *shared_now);
-        if (shared_last != NULL)
-            roots_skip(&roots, shared_last, sizeof *shared_last);
-        if (request->others != NULL) {
-            skip_range(&roots, &request->others->memory);
-            skip_range(&roots, &request->others->table);
-            roots_skip(&roots, scan.others, scan.others_count);
-        }
-        huge_notes(skip_note, &roots);
-        skip_threads(&roots);
-        roots_skip(&roots, descriptors_now.words, descriptors_now.room);
         if (!request->without_globals) {
             scan_root(&scan, (uintptr_t)apart_now.words,
                       (uintptr_t)apart_now.words + apart_now.bytes);
@@ -275,6 +256,32 @@ static bool scan_here(void)
     touched_close(&touched);
     os_unmap(constants, constants_bytes);
     return good && shared_now->scan.result.complete;
+}
+
+/* Memory of the scan itself, which is no root. */
+static void own_skip(struct roots *roots, const struct scan *scan)
+{
+    roots_skip(roots, stop_now.threads, stop_now.room);
+    roots_skip(roots, stop_now.places, stop_now.places_room);
+    roots_skip(roots, scan->states, scan->states_bytes);
+    roots_skip(roots, scan->large, scan->large_bytes);
+    if (scan->chains != NULL)
+        roots_skip(roots, scan->chains, chains_bytes());
+    roots_skip(roots, scan->waiting, scan->waiting_max * sizeof *scan->waiting);
+    roots_skip(roots, apart_now.words, apart_now.room);
+    if (written_now.bits != NULL)
+        roots_skip(roots, written_now.bits, written_now.bytes);
+    roots_skip(roots, shared_now, sizeof *shared_now);
+    if (shared_last != NULL)
+        roots_skip(roots, shared_last, sizeof *shared_last);
+    if (request_now.others != NULL) {
+        skip_range(roots, &request_now.others->memory);
+        skip_range(roots, &request_now.others->table);
+        roots_skip(roots, scan->others, scan->others_count);
+    }
+    huge_notes(skip_note, roots);
+    skip_threads(roots);
+    roots_skip(roots, descriptors_now.words, descriptors_now.room);
 }
 
 /* With the parts of blocks that the program has closed. */

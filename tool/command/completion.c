@@ -15,6 +15,8 @@ static void show_bash(void);
 static void bash_operands(void);
 static void show_zsh(void);
 static void show_fish(void);
+static void show_fish_verbs(void);
+static void show_fish_flags(void);
 
 bool completion_show(const struct arguments *arguments, struct error *error)
 {
@@ -371,6 +373,12 @@ static void show_fish(void)
         }
     }
     printf("end\n\ncomplete -c memoir -f\n");
+    show_fish_verbs();
+    show_fish_flags();
+}
+
+static void show_fish_verbs(void)
+{
     for (size_t i = 0; i < commands_count; i++) {
         const char *verb = commands[i].verb;
         enum command_takes takes = commands[i].takes;
@@ -392,6 +400,10 @@ static void show_fish(void)
             put_words(commands[i].words);
         printf("%s'\n", takes == TAKES_PROCESS ? " (__fish_complete_pids)" : "");
     }
+}
+
+static void show_fish_flags(void)
+{
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
         printf("complete -c memoir ");

@@ -76,6 +76,7 @@ enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PR
 #define TYPE_ALLOC_REQUESTED "alloc_requested"
 #define TYPE_INUSE_REQUESTED "inuse_requested"
 #define TYPE_PEAK_REQUESTED  "peak_requested"
+#define TYPE_TEMP_OBJECTS    "temp_objects" /* of heaptrack: freed by the next call */
 /* What a scan found (lib/leak/scan.h): lost blocks that no lost block points to; those that one
  * does; those that only pointers into them lead to. */
 #define TYPE_LOST_OBJECTS     "lost_objects"

@@ -75,7 +75,7 @@ static double temporary_of(const struct profile *profile, size_t sample, double 
 {
     double freed = (double)value_named(profile, TYPE_ALLOC_OBJECTS, sample) -
                    (double)value_named(profile, TYPE_INUSE_OBJECTS, sample);
-    *count = (double)value_named(profile, "temp_objects", sample);
+    *count = (double)value_named(profile, TYPE_TEMP_OBJECTS, sample);
     return freed > *count ? freed : *count;
 }
 
@@ -142,9 +142,9 @@ bool churn_make(struct churn *churn, const struct view *view)
     uint32_t *row_of = malloc((view->frames_count + 1) * sizeof *row_of);
 
     *churn =
-        (struct churn){.by = profile->samples.lives                             ? CHURN_AGES
-                             : profile_type_named(profile, "temp_objects") >= 0 ? CHURN_TEMPORARY
-                                                                                : CHURN_UNKNOWN,
+        (struct churn){.by = profile->samples.lives                                ? CHURN_AGES
+                             : profile_type_named(profile, TYPE_TEMP_OBJECTS) >= 0 ? CHURN_TEMPORARY
+                                                                                   : CHURN_UNKNOWN,
                        .seconds = question_seconds(profile)};
     churn->rows = calloc(view->frames_count + 1, sizeof *churn->rows);
     if (!row_of || !churn->rows) {

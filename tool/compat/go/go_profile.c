@@ -276,13 +276,13 @@ static void choose_type(struct go_profile *go)
         enum compat_option option;
         const char *name;
         const char *flag;
-    } switches[] = {{COMPAT_TOTAL_DELAY, "delay", "total_delay"},
-                    {COMPAT_MEAN_DELAY, "delay", "mean_delay"},
-                    {COMPAT_CONTENTIONS, "contentions", "contentions"},
-                    {COMPAT_INUSE_SPACE, "inuse_space", "inuse_space"},
-                    {COMPAT_INUSE_OBJECTS, "inuse_objects", "inuse_objects"},
-                    {COMPAT_ALLOC_SPACE, "alloc_space", "alloc_space"},
-                    {COMPAT_ALLOC_OBJECTS, "alloc_objects", "alloc_objects"}};
+    } switches[] = {{COMPAT_TOTAL_DELAY, TYPE_DELAY, "total_delay"},
+                    {COMPAT_MEAN_DELAY, TYPE_DELAY, "mean_delay"},
+                    {COMPAT_CONTENTIONS, TYPE_CONTENTIONS, "contentions"},
+                    {COMPAT_INUSE_SPACE, TYPE_INUSE_SPACE, "inuse_space"},
+                    {COMPAT_INUSE_OBJECTS, TYPE_INUSE_OBJECTS, "inuse_objects"},
+                    {COMPAT_ALLOC_SPACE, TYPE_ALLOC_SPACE, "alloc_space"},
+                    {COMPAT_ALLOC_OBJECTS, TYPE_ALLOC_OBJECTS, "alloc_objects"}};
     const struct compat_value *value = go->words->value;
     const struct profile *from = go->from;
     const char *wanted = compat_text(go->words, COMPAT_SAMPLE_INDEX);

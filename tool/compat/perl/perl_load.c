@@ -113,8 +113,8 @@ static bool is_uncounted(const struct profile *profile, const struct compat_word
 {
     bool asked = is_on(words, COMPAT_ALLOC_SPACE) || is_on(words, COMPAT_ALLOC_OBJECTS);
     return asked && !is_on(words, COMPAT_INUSE_OBJECTS) &&
-           profile_type_named(profile, "inuse_space") >= 0 &&
-           profile_type_named(profile, "alloc_space") < 0;
+           profile_type_named(profile, TYPE_INUSE_SPACE) >= 0 &&
+           profile_type_named(profile, TYPE_ALLOC_SPACE) < 0;
 }
 
 /* The column that the options ask for. */
@@ -124,12 +124,12 @@ static unsigned column(const struct profile *profile, const struct compat_words 
         enum compat_option option;
         const char *names[2];
     } columns[] = {
-        {COMPAT_INUSE_OBJECTS, {"inuse_objects", "objects"}},
-        {COMPAT_ALLOC_SPACE, {"alloc_space", "space"}},
-        {COMPAT_ALLOC_OBJECTS, {"alloc_objects", "objects"}},
-        {COMPAT_CONTENTIONS, {"contentions", "contentions"}},
+        {COMPAT_INUSE_OBJECTS, {TYPE_INUSE_OBJECTS, TYPE_OBJECTS}},
+        {COMPAT_ALLOC_SPACE, {TYPE_ALLOC_SPACE, TYPE_SPACE}},
+        {COMPAT_ALLOC_OBJECTS, {TYPE_ALLOC_OBJECTS, TYPE_OBJECTS}},
+        {COMPAT_CONTENTIONS, {TYPE_CONTENTIONS, TYPE_CONTENTIONS}},
     };
-    static const char *const usual[] = {"inuse_space", "space", "samples", "delay"};
+    static const char *const usual[] = {TYPE_INUSE_SPACE, TYPE_SPACE, TYPE_SAMPLES, TYPE_DELAY};
     for (size_t i = 0; i < COUNT_OF(columns); i++)
         for (unsigned k = 0; k < 2 && is_on(words, columns[i].option); k++)
             if (profile_type_named(profile, columns[i].names[k]) >= 0)

@@ -193,7 +193,7 @@ static void print_place(const struct perl_stacks *stacks, uint32_t location, FIL
 static void print_leaks(const struct perl_stacks *stacks)
 {
     const struct profile *profile = &stacks->from->profile;
-    int bytes = profile_type_named(profile, "inuse_space"), objects = -1;
+    int bytes = profile_type_named(profile, TYPE_INUSE_SPACE), objects = -1;
     size_t count = profile->samples.count;
     char address[20];
     if (bytes >= 0)

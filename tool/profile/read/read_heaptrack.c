@@ -499,7 +499,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         {TYPE_ALLOC_OBJECTS, UNIT_COUNT}, {TYPE_ALLOC_SPACE, UNIT_BYTES},
         {TYPE_INUSE_OBJECTS, UNIT_COUNT}, {TYPE_INUSE_SPACE, UNIT_BYTES},
         {TYPE_PEAK_OBJECTS, UNIT_COUNT},  {TYPE_PEAK_SPACE, UNIT_BYTES},
-        {"temp_objects", UNIT_COUNT},
+        {TYPE_TEMP_OBJECTS, UNIT_COUNT},
     };
     struct heaptrack track = {.profile = profile, .page_size = 4096, .last = HEAPTRACK_NONE};
     struct cursor line, file = {input->bytes, input->bytes + input->size};

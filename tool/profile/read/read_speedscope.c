@@ -203,7 +203,7 @@ static const char *column_named(struct scope *scope, uint32_t name)
         "cpu",
         "contentions",
         "delay",
-        "temp_objects",
+        TYPE_TEMP_OBJECTS,
         TYPE_PEAK_REQUESTED,
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

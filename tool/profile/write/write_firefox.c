@@ -253,7 +253,7 @@ static void samples_put(struct fox *fox, unsigned type)
     const struct profile *profile = fox->profile;
     const struct flat *flat = &fox->flat;
     const char *name = profile_text(profile, profile->type[type].name);
-    bool peak = strncmp(name, "peak_", 5) == 0 && profile->peak_time_ns > 0;
+    bool peak = profile_type_blocks(name) == BLOCKS_AT_PEAK && profile->peak_time_ns > 0;
     double time_ms = peak ? (double)profile->peak_time_ns / ns_per_ms : end_ms(profile), factor;
     const char *weight = weight_of(profile_unit(profile, profile->type[type]), &factor);
     size_t count = 0;

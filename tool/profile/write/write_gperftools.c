@@ -26,7 +26,8 @@ enum { INVENTED = 0x100000, INVENTED_STEP = 16 };
 static void columns_find(const struct profile *profile, unsigned type, int columns[COLUMNS])
 {
     /* Asked for the peak, what is in use is what was then: the format has no other place for it. */
-    bool peak = strncmp(profile_text(profile, profile->type[type].name), "peak_", 5) == 0;
+    bool peak =
+        profile_type_blocks(profile_text(profile, profile->type[type].name)) == BLOCKS_AT_PEAK;
     columns[LIVE_OBJECTS] =
         profile_type_named(profile, peak ? TYPE_PEAK_OBJECTS : TYPE_INUSE_OBJECTS);
     columns[LIVE_BYTES] = profile_type_named(profile, peak ? TYPE_PEAK_SPACE : TYPE_INUSE_SPACE);

@@ -84,7 +84,7 @@ static struct columns columns_of(const struct profile *profile, unsigned type)
         .peak_objects = profile_type_named(profile, TYPE_PEAK_OBJECTS),
         .end = profile_type_named(profile, TYPE_INUSE_SPACE),
         .end_objects = profile_type_named(profile, TYPE_INUSE_OBJECTS),
-        .temporary = profile_type_named(profile, "temp_objects"),
+        .temporary = profile_type_named(profile, TYPE_TEMP_OBJECTS),
     };
     if (columns.end < 0 && columns.total < 0) {
         columns.end = (int)type;
