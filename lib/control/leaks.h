@@ -14,6 +14,9 @@ struct leak_request leaks_request(void);
 const struct leak_scan *leaks_find(const struct leak_request *request);
 /* Why there is none, for people. */
 const char *leaks_refusal(void);
+/* Prints a line, once, about threads that the scan could not stop. For reports of lost blocks in
+ * forms that have no place for it. */
+void leaks_tell_silent(const struct leak_scan *scan);
 /* The program ends, by the thread `here`, which stays until then. With the option leak.at_exit the
  * result is part of the last snapshot. */
 void leaks_exit(const struct roots_thread *here);

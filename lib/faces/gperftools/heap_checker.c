@@ -247,6 +247,7 @@ bool heap_checker_check(const char *name, const struct blocks_base *since,
             return false;
     }
     heap_checker_report(name, scan, sums);
+    leaks_tell_silent(scan);
     leak_last_end();
     return false;
 }

@@ -203,6 +203,8 @@ static bool check(const struct roots_thread *here)
         return false;
     }
     bool found = lsan_report(scan) > 0;
+    if (found)
+        leaks_tell_silent(scan);
     leak_last_end();
     return found;
 }
