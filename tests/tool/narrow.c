@@ -20,7 +20,7 @@ static void sample(struct profile *profile, const uint32_t *frames, uint32_t cou
                    const char *thread)
 {
     struct profile_label labels[] = {
-        {.key = profile_string_of(profile, LABEL_BYTES),
+        {.key = profile_string_of(profile, LABEL_BLOCK_BYTES),
          .unit = profile_string_of(profile, "bytes"),
          .number = bytes},
         {.key = profile_string_of(profile, "thread"), .text = profile_string_of(profile, thread)},
@@ -105,7 +105,7 @@ static void is(struct profile *profile, size_t row, const char *wanted, int64_t 
         abort();
     }
     assert(profile->samples.values[1][row] == 10 * bytes);
-    assert(profile_label_of(profile, set, LABEL_BYTES)->number == bytes);
+    assert(profile_label_of(profile, set, LABEL_BLOCK_BYTES)->number == bytes);
     assert(strcmp(profile_text(profile, profile_label_of(profile, set, "thread")->text), thread) ==
            0);
 }

@@ -131,7 +131,8 @@ static void add(struct profile *of, const char *names, int64_t bytes)
         stack[count] = named(of, name, 7);
         names += length + (names[length] == ',');
     }
-    struct profile_label label = {.key = profile_string_of(of, LABEL_BYTES), .number = bytes / 10};
+    struct profile_label label = {.key = profile_string_of(of, LABEL_BLOCK_BYTES),
+                                  .number = bytes / 10};
     size_t row =
         profile_sample(of, profile_stack(of, stack, count), profile_label_set(of, &label, 1));
     of->samples.values[0][row] = 10;

@@ -36,7 +36,8 @@ static size_t sample(struct profile *profile, const char *name, const char *file
                      int64_t count, int64_t size)
 {
     uint32_t locations[2] = {frame(profile, name, file, line), frame(profile, "main", "main.c", 1)};
-    struct profile_label label = {.key = profile_string_of(profile, LABEL_BYTES), .number = size};
+    struct profile_label label = {.key = profile_string_of(profile, LABEL_BLOCK_BYTES),
+                                  .number = size};
     size_t row = profile_sample(profile, profile_stack(profile, locations, 2),
                                 profile_label_set(profile, &label, 1));
     int64_t values[] = {count, count * size, count, count * size, count * size - count};

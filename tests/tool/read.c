@@ -364,7 +364,7 @@ static void pprof_in_any_order(void)
         assert(strcmp(profile_text(&profile, mapping->build_id), "abcd") == 0);
         assert(strcmp(profile_text(&profile, profile.program), "/bin/p") == 0);
         const struct profile_label *label =
-            profile_label_of(&profile, profile.samples.label_sets[0], LABEL_BYTES);
+            profile_label_of(&profile, profile.samples.label_sets[0], LABEL_BLOCK_BYTES);
         assert(label && label->number == 100);
     }
 }

@@ -253,7 +253,7 @@ static void values_are_what_was_seen_times_its_weight(void)
     assert(strcmp(profile_text(&profile, profile_label_of(&profile, labels, "thread")->text),
                   "t2") == 0);
     assert(profile_label_of(&profile, labels, "tid")->number == 4202);
-    assert(profile_label_of(&profile, labels, LABEL_BYTES)->number == 112);
+    assert(profile_label_of(&profile, labels, LABEL_BLOCK_BYTES)->number == 112);
     profile_free(&profile);
 }
 

@@ -540,7 +540,7 @@ static void numbers_and_names_for_people(void)
     assert(strcmp(style_value(text, 1023.9 * 1024, UNIT_BYTES), "1.00 MiB") == 0);
     assert(strcmp(style_value(text, -2048, UNIT_BYTES), "-2.00 KiB") == 0);
     assert(strcmp(style_value(text, 412e6, UNIT_COUNT), "412 M") == 0);
-    assert(strcmp(style_value(text, 3200, "milliseconds"), "3.20 s") == 0);
+    assert(strcmp(style_value(text, 3200, UNIT_MILLISECONDS), "3.20 s") == 0);
     assert(strcmp(style_share(text, 62, 100), "62 %") == 0);
     assert(strcmp(style_time(text, 62000000000), "1m02s") == 0);
     assert(strcmp(style_time(text, 273600000000000), "3d04h") == 0);

@@ -34,7 +34,7 @@ static uint32_t location(struct profile *profile, uint64_t address, const char *
 static void sample(struct profile *profile, const uint32_t *frames, uint32_t count, int64_t objects,
                    int64_t size)
 {
-    struct profile_label label = {.key = profile_string_of(profile, LABEL_BYTES),
+    struct profile_label label = {.key = profile_string_of(profile, LABEL_BLOCK_BYTES),
                                   .unit = profile_string_of(profile, "bytes"),
                                   .number = size};
     size_t row = profile_sample(profile, profile_stack(profile, frames, count),
@@ -182,9 +182,9 @@ static void more_comes_back(const struct profile *profile)
                   "0123456789abcdef") == 0);
     for (size_t i = 0; i < again.samples.count; i++) {
         const struct profile_label *one =
-            profile_label_of(profile, profile->samples.label_sets[i], LABEL_BYTES);
+            profile_label_of(profile, profile->samples.label_sets[i], LABEL_BLOCK_BYTES);
         const struct profile_label *other =
-            profile_label_of(&again, again.samples.label_sets[i], LABEL_BYTES);
+            profile_label_of(&again, again.samples.label_sets[i], LABEL_BLOCK_BYTES);
         assert(one && other && one->number == other->number);
     }
     profile_free(&again);
