@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See tool/session.h: the driver of all verbs that read profiles. session_ask is the whole way from
- * words to an answer; its five steps stand below it in their order. The steps do not call each
- * other, and what one leaves for the next is in `struct request`.
+ * arguments to an answer; its five steps stand below it in their order, but for request_choose in
+ * session_choose.c. The steps do not call each other, and what one leaves for the next is in
+ * `struct request`.
  *
  * Nothing here outlives a request but what the caller's session has: the shell asks one session
  * again and again.
@@ -22,7 +23,6 @@
 static bool request_start(struct request *request, struct error *error);
 static bool request_read(struct request *request, struct error *error);
 static bool request_name(struct request *request, struct error *error);
-static bool request_choose(struct request *request, struct error *error);
 static bool request_view(struct request *request, struct error *error);
 static bool request_render(struct request *request, struct error *error);
 static void request_free(struct request *request);
@@ -366,51 +366,6 @@ static bool request_name(struct request *request, struct error *error)
     if (ok && input && request->profile == &own->profile && input_kind_of(input) == INPUT_URL)
         http_names(input, &(struct http_options){0}, &own->profile);
     return ok || error_memory(error);
-}
-
-/* ---- choose ----------------------------------------------------------------------------- */
-
-static void warnings_print(const struct profile *profile)
-{
-    const uint32_t *strings = profile->warnings.items;
-    for (size_t i = 0; i < profile->warnings.count; i++) {
-        char text[512];
-        snprintf(text, sizeof text, "%s", profile_text(profile, strings[i]));
-        terminal_clean(text, strlen(text));
-        terminal_warn("%s", text);
-    }
-}
-
-static bool request_choose(struct request *request, struct error *error)
-{
-    const struct answer *answer = request->answer;
-    const struct metric *metric = request->picture ? answer->picture_metric : answer->metric;
-    if (!request_flags(request, error))
-        return false;
-    warnings_print(&request->own.profile); /* those of a session were said when it was read */
-    warnings_print(&request->own.base);
-    if (answer->function && !request->rest[0]) {
-        error_set(error, ERROR_USAGE, "%s needs a function", request->arguments->command->verb);
-        return error_hint(error, "memoir %s %s main", request->arguments->command->verb,
-                          request->name);
-    }
-    bool always = answer->metric_always && !request->picture;
-    if (arguments_value(request->arguments, FLAG_METRIC) && !always)
-        metric = NULL;
-    if (answer->memory && request->profile->kind == PROFILE_CPU)
-        return request_no_memory(request, error);
-    unsigned type;
-    if (metric && !request->picture && answer->metric_first &&
-        metric_find(request->profile, answer->metric_first->word, &type))
-        metric = answer->metric_first;
-    if (metric && !request_metric(request, metric->word, error))
-        return false;
-    if (!metric && answer->moment)
-        request_moment(request);
-    request_rows(request);
-    if (answer->adjust)
-        answer->adjust(request);
-    return true;
 }
 
 /* ---- view ------------------------------------------------------------------------------- */

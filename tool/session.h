@@ -122,8 +122,8 @@ bool request_close(struct request *request, bool whole, struct error *error);
 /* session_choose.c. Refuses what --at, --since, --until and --base can't mean, before anything is
  * read. */
 bool request_check(const struct request *request, struct error *error);
-/* The flags into request->options. */
-bool request_flags(struct request *request, struct error *error);
+/* The third step: the flags into request->options. */
+bool request_choose(struct request *request, struct error *error);
 /* The column that is meant by a word, or by its name in the profile. */
 bool request_metric(struct request *request, const char *word, struct error *error);
 /* Refuses a profile of time, for answers about memory. */
@@ -131,7 +131,5 @@ bool request_no_memory(const struct request *request, struct error *error);
 /* Without --metric: a program that has ended has little left; what it had at its peak is of more
  * interest then. */
 void request_moment(struct request *request);
-/* Without --by: a row of memory is a line that allocates, one of time is a function. */
-void request_rows(struct request *request);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * See tool/session.h: what the flags of a command choose. First which moments of which profiles are
  * looked at, and what a second one is for: each verb either does with --at, --since, --until and
- * --base what they say, or refuses them. Then metric, filters and ranges of the view.
+ * --base what they say, or refuses them. Once the profiles are read, metric, filters and ranges
+ * of the view.
  */
 #include "tool/session.h"
 
@@ -33,6 +34,7 @@ static const struct suffix microseconds[] = {{"", 1e6},  {"us", 1},    {"ms", 1e
 static bool moment_check(const struct arguments *arguments, enum flag_id flag, uint64_t *time_ms,
                          struct error *error);
 static bool both_refuse(const char *a, const char *b, const char *hint, struct error *error);
+static bool flags_take(struct request *request, struct error *error);
 static void moment_type(struct request *request);
 static bool range_read(const struct arguments *arguments, enum flag_id flag,
                        const struct suffix *suffixes, uint64_t *min, uint64_t *max,
@@ -46,6 +48,8 @@ static bool moment_name(char **name, const struct profile *profile);
 static bool window_choose(struct request *request, struct error *error);
 static bool window_end(const struct request *request, enum flag_id flag, const char *value,
                        int64_t *time_ns, struct error *error);
+static void warnings_print(const struct profile *profile);
+static void rows_choose(struct request *request);
 
 bool request_check(const struct request *request, struct error *error)
 {
@@ -115,63 +119,39 @@ static bool both_refuse(const char *a, const char *b, const char *hint, struct e
     return error_hint(error, "%s", hint);
 }
 
-void request_moment(struct request *request)
+bool request_choose(struct request *request, struct error *error)
 {
-    const struct arguments *arguments = request->arguments;
-    const struct profile *profile = request->profile;
-    int peak = profile_type_named(profile, TYPE_PEAK_SPACE);
-    bool base = !request->base || (profile_type_named(request->base, TYPE_PEAK_SPACE) >= 0 &&
-                                   (request->base->ended || !profile->ended));
-    bool live = (int)profile->default_type == profile_type_named(profile, TYPE_INUSE_SPACE);
-    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, FLAG_METRIC) &&
-        !arguments_value(arguments, FLAG_AGE) && !arguments_value(arguments, FLAG_AT) &&
-        !arguments_value(arguments, FLAG_UNTIL) && !arguments_value(arguments, FLAG_SINCE))
-        request->options.type = (unsigned)peak;
-}
-
-void request_rows(struct request *request)
-{
-    struct view_options *options = &request->options;
-    if (!arguments_value(request->arguments, FLAG_BY) && options->type < request->profile->types &&
-        profile_type_timed(request->profile, options->type))
-        options->by = VIEW_FUNCTION;
-}
-
-bool request_no_memory(const struct request *request, struct error *error)
-{
-    char file[512];
-    error_set(error, ERROR_USAGE, "%s is a profile of time, without memory", request->name);
-    return error_hint(error, "memoir top %s   shows where the time goes",
-                      suggest_quoted(file, sizeof file, request->name));
-}
-
-bool request_metric(struct request *request, const char *word, struct error *error)
-{
-    const struct profile *profile = request->profile;
-    char known[512] = "";
-    size_t used = 0;
-    if (metric_find(profile, word, &request->options.type)) {
-        if (strcmp(word, metrics[METRIC_CHURN].word) == 0 && request->options.age_max_us == 0)
-            request->options.age_max_us = CHURN_US;
-        return true;
+    const struct answer *answer = request->answer;
+    const struct metric *metric = request->picture ? answer->picture_metric : answer->metric;
+    if (!flags_take(request, error))
+        return false;
+    warnings_print(&request->own.profile); /* those of a session were said when it was read */
+    warnings_print(&request->own.base);
+    if (answer->function && !request->rest[0]) {
+        error_set(error, ERROR_USAGE, "%s needs a function", request->arguments->command->verb);
+        return error_hint(error, "memoir %s %s main", request->arguments->command->verb,
+                          request->name);
     }
-    if (profile->kind == PROFILE_CPU && metric_is_memory(word))
+    bool always = answer->metric_always && !request->picture;
+    if (arguments_value(request->arguments, FLAG_METRIC) && !always)
+        metric = NULL;
+    if (answer->memory && request->profile->kind == PROFILE_CPU)
         return request_no_memory(request, error);
-    for (unsigned i = 0; i < profile->types && used < sizeof known - 1; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                 profile_text(profile, profile->type[i].name));
-    terminal_clean(known, strlen(known));
-    const char *nearest = metric_nearest(profile, word), *recorder = metric_recorder(word);
-    if (recorder) {
-        error_set(error, ERROR_USAGE, "%s has no metric '%s'", request->name, word);
-        return error_hint(error, "%s -- ./program   records it", recorder);
-    }
-    error_set(error, ERROR_USAGE, "%s has no metric '%s'%s%s%s", request->name, word,
-              nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
-    return error_hint(error, "it has: %s   (memoir help metrics)", known);
+    unsigned type;
+    if (metric && !request->picture && answer->metric_first &&
+        metric_find(request->profile, answer->metric_first->word, &type))
+        metric = answer->metric_first;
+    if (metric && !request_metric(request, metric->word, error))
+        return false;
+    if (!metric && answer->moment)
+        request_moment(request);
+    rows_choose(request);
+    if (answer->adjust)
+        answer->adjust(request);
+    return true;
 }
 
-bool request_flags(struct request *request, struct error *error)
+static bool flags_take(struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
     const struct profile *profile = request->profile;
@@ -375,4 +355,72 @@ static bool window_end(const struct request *request, enum flag_id flag, const c
     char text[32];
     return error_set(error, ERROR_USAGE, "no data at %s: %s ends after %s", value, request->name,
                      style_time(text, profile->duration_ns));
+}
+
+static void warnings_print(const struct profile *profile)
+{
+    const uint32_t *strings = profile->warnings.items;
+    for (size_t i = 0; i < profile->warnings.count; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "%s", profile_text(profile, strings[i]));
+        terminal_clean(text, strlen(text));
+        terminal_warn("%s", text);
+    }
+}
+
+bool request_no_memory(const struct request *request, struct error *error)
+{
+    char file[512];
+    error_set(error, ERROR_USAGE, "%s is a profile of time, without memory", request->name);
+    return error_hint(error, "memoir top %s   shows where the time goes",
+                      suggest_quoted(file, sizeof file, request->name));
+}
+
+bool request_metric(struct request *request, const char *word, struct error *error)
+{
+    const struct profile *profile = request->profile;
+    char known[512] = "";
+    size_t used = 0;
+    if (metric_find(profile, word, &request->options.type)) {
+        if (strcmp(word, metrics[METRIC_CHURN].word) == 0 && request->options.age_max_us == 0)
+            request->options.age_max_us = CHURN_US;
+        return true;
+    }
+    if (profile->kind == PROFILE_CPU && metric_is_memory(word))
+        return request_no_memory(request, error);
+    for (unsigned i = 0; i < profile->types && used < sizeof known - 1; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 profile_text(profile, profile->type[i].name));
+    terminal_clean(known, strlen(known));
+    const char *nearest = metric_nearest(profile, word), *recorder = metric_recorder(word);
+    if (recorder) {
+        error_set(error, ERROR_USAGE, "%s has no metric '%s'", request->name, word);
+        return error_hint(error, "%s -- ./program   records it", recorder);
+    }
+    error_set(error, ERROR_USAGE, "%s has no metric '%s'%s%s%s", request->name, word,
+              nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
+    return error_hint(error, "it has: %s   (memoir help metrics)", known);
+}
+
+void request_moment(struct request *request)
+{
+    const struct arguments *arguments = request->arguments;
+    const struct profile *profile = request->profile;
+    int peak = profile_type_named(profile, TYPE_PEAK_SPACE);
+    bool base = !request->base || (profile_type_named(request->base, TYPE_PEAK_SPACE) >= 0 &&
+                                   (request->base->ended || !profile->ended));
+    bool live = (int)profile->default_type == profile_type_named(profile, TYPE_INUSE_SPACE);
+    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, FLAG_METRIC) &&
+        !arguments_value(arguments, FLAG_AGE) && !arguments_value(arguments, FLAG_AT) &&
+        !arguments_value(arguments, FLAG_UNTIL) && !arguments_value(arguments, FLAG_SINCE))
+        request->options.type = (unsigned)peak;
+}
+
+/* Without --by: a row of memory is a line that allocates, one of time is a function. */
+static void rows_choose(struct request *request)
+{
+    struct view_options *options = &request->options;
+    if (!arguments_value(request->arguments, FLAG_BY) && options->type < request->profile->types &&
+        profile_type_timed(request->profile, options->type))
+        options->by = VIEW_FUNCTION;
 }
