@@ -33,7 +33,8 @@ INLINE struct timespec sleep_spec(uint64_t ns)
 /* False: libc is asked, which refuses the time or waits for it. */
 INLINE bool sleep_is_length(const struct timespec *spec)
 {
-    return sleep_ns(spec) != UINT64_MAX && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS;
+    return spec != NULL && sleep_ns(spec) != UINT64_MAX && spec->tv_nsec >= 0 &&
+           spec->tv_nsec < SLEEP_NS;
 }
 
 uint64_t sleep_file_decide(uint64_t ns);

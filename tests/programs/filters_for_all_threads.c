@@ -34,36 +34,18 @@ enum {
 };
 
 static const int allowed[] = {
-    SYS_mmap,
-    SYS_munmap,
-    SYS_mremap,
-    SYS_mprotect,
-    SYS_madvise,
-    SYS_brk,
-    SYS_futex,
-    SYS_write,
-    SYS_exit,
-    SYS_exit_group,
-    SYS_clone,
-    CLONE3,
-    SYS_wait4,
-    SYS_set_robust_list,
-    RSEQ,
-    SYS_rt_sigreturn,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigaction,
-    SYS_getpid,
-    SYS_restart_syscall,
-    SYS_getrandom,
-    SYS_clock_gettime,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
+    SYS_mmap,          SYS_munmap,          SYS_mremap,
+    SYS_mprotect,      SYS_madvise,         SYS_brk,
+    SYS_futex,         SYS_write,           SYS_exit,
+    SYS_exit_group,    SYS_clone,           CLONE3,
+    SYS_wait4,         SYS_set_robust_list, RSEQ,
+    SYS_rt_sigreturn,  SYS_rt_sigprocmask,  SYS_rt_sigaction,
+    SYS_getpid,        SYS_restart_syscall, SYS_getrandom,
+    SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep,
 #ifdef SYS_poll
-    SYS_poll,
-    SYS_epoll_wait,
+    SYS_poll,          SYS_epoll_wait,
 #else
-    SYS_ppoll,
-    SYS_epoll_pwait,
+    SYS_ppoll,         SYS_epoll_pwait,
 #endif
 };
 
