@@ -168,7 +168,7 @@ static void check_names(struct doctor *doctor, const struct request *request)
     double named = 100 * profile_names_share(request->profile);
     const char *word = request_word(request);
     char file[300], fix[400];
-    snprintf(fix, sizeof fix, "memoir symbols %s   shows what is missing, and where to get it",
+    snprintf(fix, sizeof fix, "memoir symbols %s   shows the missing files, and where to get them",
              suggest_quoted(file, sizeof file, word ? word : "FILE"));
     doctor_say(doctor,
                named >= 90   ? MARK_GOOD

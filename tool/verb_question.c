@@ -251,8 +251,8 @@ static bool leaks_render(struct request *request, struct error *error)
         return false;
     asked->found = report_leaks(&request->view, &asked->options, &request->style);
     if (asked->watched && request->view.profile->scan.watched_ms == 0)
-        fputs("memoir: the kernel did not tell which memory is written to (Linux 6.7 and later do, "
-              "unless a seccomp filter is in the way): only age tells what is forgotten\n",
+        fputs("memoir: the kernel can't tell which memory is written to (Linux 6.7 and later can, "
+              "unless a seccomp filter forbids it): forgotten blocks are recognised by age alone\n",
               stderr);
     return request_close(request, true, error);
 }

@@ -336,7 +336,7 @@ static bool program_missing(const char *name, int reason, struct error *error)
             return false;
         if (begins_with(name, "\177ELF") || begins_with(name, "#!"))
             return error_hint(error, "chmod +x %s", name);
-        return error_hint(error, "to find out what it is: file %s", name);
+        return error_hint(error, "its type: file %s", name);
     }
     if (strchr(name, '/')) {
         error_set(error, ERROR_NOT_FOUND, "no such program: %s", name);

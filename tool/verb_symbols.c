@@ -13,7 +13,7 @@
 #include "tool/session.h"
 #include "tool/terminal/terminal.h"
 
-enum { ADVICE_MAX = 5 };
+enum { ADVICE_MAX = 5 }; /* more would push the table off the screen */
 
 static const char *const quality_words[] = {
     [SYMBOL_NOTHING] = "no file", [SYMBOL_MISMATCH] = "another build",

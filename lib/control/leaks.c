@@ -141,9 +141,10 @@ void leaks_tell_silent(const struct leak_scan *scan)
 {
     static bool told;
     if (scan->silent > 0 && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
-        message_format("memoir: %u of %u threads did not answer the scan: what only their "
-                       "registers point to may count as lost (docs/LEAKS.md)\n",
-                       scan->silent, scan->threads);
+        message_format(
+            "memoir: %u of %u threads did not answer the scan: blocks that only their registers "
+            "point to may count as lost (docs/LEAKS.md)\n",
+            scan->silent, scan->threads);
 }
 
 static bool guarded_at(uint32_t number, struct found *block, const struct record **record)

@@ -211,12 +211,12 @@ static const char *advice(int error)
     case EISDIR:
         return "a folder is there; choose another name";
     case EEXIST:
-        return "something is there that is not ours to replace; choose another name";
+        return "the path exists and memoir may not replace it; choose another name";
     case ENAMETOOLONG:
         return "the name is too long; choose a shorter one";
     case ENOTSUP:
-        return "a file system that copies what is overwritten can't promise space; choose a "
-               "folder on another one, /dev/shm for example";
+        return "a copy-on-write file system can't reserve space; choose a folder on another one, "
+               "/dev/shm for example";
     case EPIPE:
         return "the reader is gone";
     case EIO:
@@ -224,7 +224,7 @@ static const char *advice(int error)
     case ENOSYS:
         return "the program's seccomp filter would end it; docs/CONTROL.md lists the system calls";
     case EDEADLK:
-        return "asked for from inside the allocator; ask outside of signal handlers";
+        return "the request came from inside the allocator; make it outside of signal handlers";
     default:
         return "the system refused";
     }

@@ -12,7 +12,7 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { FRAMES_MAX = 1024 };
+enum { FRAMES_MAX = 1024 }; /* more than heap.depth allows */
 
 struct room {
     void *frames[FRAMES_MAX];

@@ -49,11 +49,11 @@ static void say_not_ours(const char *what)
 {
     const char *file = foreign_malloc_file();
     if (strcmp(file, program_invocation_short_name) == 0)
-        say("%s: nothing to profile, for %s has a malloc of its own inside, which can't be "
-            "replaced; build it without that",
+        say("%s: nothing to profile: %s contains its own malloc, which can't be replaced; build it "
+            "without that",
             what, file);
     else
-        say("%s: nothing to profile, for the malloc of this process is that of %s; preload memoir "
+        say("%s: nothing to profile: the malloc of this process is that of %s; preload memoir "
             "before it (memoir run does), or build the program without it",
             what, file);
 }

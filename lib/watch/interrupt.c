@@ -25,6 +25,7 @@
 
 static interrupt_hearer *hearers[INTERRUPTS];
 
+/* PATIENCE_MS: after that the other thread is taken to be stopped, and not waited for. */
 enum { SIGNALS = 64, PATIENCE_MS = 1000 };
 static const uintptr_t PASS_VALUE = (uintptr_t)0x6d656d33 << 32;
 static BULK struct sigaction programs[SIGNALS + 1]; /* what the program has set; by `version` */

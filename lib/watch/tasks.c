@@ -155,6 +155,8 @@ void tasks_end(uint32_t number, bool kept)
 
 /* ---- all threads, from the kernel ---------------------------------------------------- */
 
+/* WAIT_MS: a scan takes some milliseconds; after that its thread is taken to be stopped.
+ * NAMES_SIZE: some 500 threads a system call. */
 enum { STACK_SIZE = 64 << 10, WAIT_MS = 1000, NAMES_SIZE = 16 << 10, IDLE = 0, BUSY = 1 };
 
 static uint32_t scanning; /* IDLE or BUSY */

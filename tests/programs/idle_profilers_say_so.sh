@@ -129,7 +129,7 @@ late() { # COUNT ARGUMENT...
 }
 late 0
 late 1 HeapProfilerStart
-grep -q 'HeapProfilerStart: nothing to profile, for the malloc of this process is that of libc' err || fail "which call: $(cat err)"
+grep -q 'HeapProfilerStart: nothing to profile: the malloc of this process is that of libc' err || fail "which call: $(cat err)"
 late 1 HeapProfilerStart HeapProfilerStop HeapProfilerStart HeapProfilerStop
 late 1 prof.dump prof.dump prof.active
 late 1 memoir_start memoir_start
@@ -157,7 +157,7 @@ build program.c other.c -Wl,--no-as-needed "$MEMOIR_LIB" -Wl,-rpath,"$(dirname "
 for call in HeapProfilerStart prof.dump memoir_dump; do
     ./behind "$call" 2>err || fail "linked behind another malloc: $call"
     ours 1 "linked behind another malloc: $call"
-    grep -q 'for behind has a malloc of its own inside' err || fail "whose malloc it is: $(cat err)"
+    grep -q 'behind contains its own malloc' err || fail "whose malloc it is: $(cat err)"
 done
 HEAPPROFILE=hp ./behind 2>err
 ours 1 "HEAPPROFILE behind another malloc"

@@ -246,10 +246,10 @@ for options in --cpu '--cpu --set heap=off' '--set heap=off'; do
 done
 build "$root/tests/programs/own_allocator.c" -o ../own
 expect 0 memoir run ../own 2>"$place/errors"
-said '^memoir: capture: nothing to profile, for own has a malloc of its own inside'
-said '^ +nothing was allocated: it calls no malloc, or has one of its own inside'
+said '^memoir: capture: nothing to profile: own contains its own malloc'
+said '^ +nothing was allocated: it calls no malloc, or contains its own'
 memoir doctor own-*.memoir >"$place/errors"
-said 'it calls no malloc, or has one of its own inside'
+said 'it calls no malloc, or contains its own'
 rm -f ./*
 
 # nothing of ours: no file, no line

@@ -34,7 +34,7 @@ const char *const options_intro[] = {
     "A preloaded library sees memoir_conf only if the program exports it: "
     "link it with -rdynamic. Programs linked with memoir need no flag.",
     "An unknown key or a wrong value causes one line on standard error "
-    "that names what is accepted; it never ends the program. Programs that "
+    "with the accepted values; it never ends the program. Programs that "
     "run setuid, setgid or with file capabilities ignore all options.",
     "Sizes are bytes with an optional K, M, G or T (powers of 1024). Durations are milliseconds, "
     "or have the suffix ms, s, m or h. Flags are on or off (also yes and no, true and false, 1 "

@@ -109,7 +109,7 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
     if (!has_proc(process->pid)) {
         error_set(error, ERROR_TARGET,
                   "process %d can't answer: it changed its root folder (chroot) and has no /proc, "
-                  "without which it can't tell who may ask",
+                  "so it can't check the client's rights",
                   process->pid);
         return error_hint(error, "start it with: memoir run -- COMMAND");
     }

@@ -15,7 +15,7 @@
 #include "base/attach_protocol.h"
 #include "tool/symbol/elf/elf.h"
 
-enum { NOTES_MAX = 4096 };
+enum { NOTES_MAX = 4096 }; /* ours are in the first hundred bytes */
 
 /* An object in the memory of a process. */
 struct object {

@@ -76,7 +76,7 @@ bool http_profile(const char *url, const struct http_options *options, FILE *fil
         if (status != 404 || fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0)
             break;
     }
-    return error_hint(error, "curl -v '%s' shows what the server says", text);
+    return error_hint(error, "curl -v '%s' shows the server's answer", text);
 }
 
 static bool curl_open(struct error *error)

@@ -308,7 +308,7 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
     if (reason.asked) {
         error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
         return profile->traits & TRAIT_MOMENTS
-                   ? error_hint(error, "memoir time %s   shows what there is", name)
+                   ? error_hint(error, "memoir time %s   lists its moments", name)
                    : error_hint(error, "memoir run --every 1s -- ./program   records several "
                                        "moments");
     }

@@ -407,7 +407,7 @@ const struct profile_label *profile_label_of(const struct profile *profile, uint
 void profile_settle(struct profile *profile);
 
 /* The program is known to have allocated nothing; and why that may be. */
-#define PROFILE_IDLE "it calls no malloc, or has one of its own inside, which memoir can't replace"
+#define PROFILE_IDLE "it calls no malloc, or contains its own, which memoir can't replace"
 INLINE bool profile_is_idle(const struct profile *profile)
 {
     return profile->exact_allocs == 0;

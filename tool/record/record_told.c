@@ -136,8 +136,9 @@ void told_nothing(const struct record *record, const struct child *child)
         terminal_warn("nothing was recorded: the file could not be written; choose another "
                       "with --output");
     else if (stat(path, &begun) == 0) /* the library was there */
-        terminal_warn("nothing was recorded: the program ended before its first snapshot, and had "
-                      "no recorder file to keep what it did; make room in /dev/shm");
+        terminal_warn(
+            "nothing was recorded: the program ended before its first snapshot, and had no "
+            "recorder file; make room in /dev/shm");
     else if (!child->unseen && WIFSIGNALED(child->status))
         terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before "
                       "libmemoir.so was loaded, or runs without it; memoir doctor %s says why",

@@ -19,7 +19,7 @@
 #include "tool/report/metric.h"
 #include "tool/report/view.h"
 
-enum { CHECK_MAX = 1000 };
+enum { CHECK_MAX = 1000 }; /* lines of a budget, which is written by hand */
 
 /* What a limit may be about. */
 enum check_metric { CHECK_LIVE, CHECK_PEAK, CHECK_ALLOC, CHECK_ALLOCS, CHECK_CPU, CHECK_METRICS };

@@ -14,7 +14,7 @@
 #include "tool/report/diff.h"
 #include "tool/report/question.h"
 
-enum { DEPTH_MAX = 4096 };
+enum { DEPTH_MAX = 4096 }; /* suppressions look at no more frames of a stack */
 
 /* The moments that rows have a history of. */
 struct moments {

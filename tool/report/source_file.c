@@ -9,7 +9,7 @@
 
 #include "tool/terminal/terminal.h"
 
-enum { SOURCE_MAX = 64 << 20, SOURCE_PATH_MAX = 4096, TAB = 8 };
+enum { SOURCE_MAX = 64 << 20, SOURCE_PATH_MAX = 4096, TAB = 8 }; /* a longer file is no source */
 
 static void source_find(struct source_file *file, const char *path, const char *folders);
 static bool source_take_below(struct source_file *file, const char *folder, size_t length,

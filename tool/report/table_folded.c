@@ -10,6 +10,7 @@
 
 #include "tool/memory/memory.h"
 
+/* CHAINS_MAX: the rest is one line. */
 enum { CHAINS_MAX = 5, VALUE_WIDTH = 10, SHARE_WIDTH = 7, INDENT = 24 };
 
 struct chain {

@@ -13,6 +13,7 @@
 
 #include "tool/memory/memory.h"
 
+/* CODES_MAX: a bound for damaged files; units have some hundred shapes. */
 enum { CODES_MAX = 1 << 20, FORM_LEB = 0xf0, FORM_TEXT, FORM_BLOCK, FORM_OTHER };
 
 struct tree_attribute {

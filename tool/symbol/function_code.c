@@ -18,7 +18,7 @@
 #include "tool/symbol/elf/elf.h"
 #include "tool/symbol/modules.h"
 
-enum { CODE_MAX = 1 << 26 };
+enum { CODE_MAX = 1 << 26 }; /* a bound for damaged symbol tables */
 
 struct codes {
     struct symbol_code *items;

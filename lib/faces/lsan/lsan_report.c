@@ -7,7 +7,7 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { FRAMES_MAX = 256 };
+enum { FRAMES_MAX = 256 }; /* the highest heap.depth */
 
 static unsigned leaks_gather(struct leaks_stack *leaks, const struct scan_result *result);
 static bool is_suppressed(const struct leaks_stack *leak);

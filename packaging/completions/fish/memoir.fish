@@ -6,7 +6,7 @@ function __memoir_option
     printf 'heap.depth=\tframes of a stack that are kept, counted from the one that allocates\n'
     printf 'heap.memory=\tlimit of the memory for stacks and their counts\n'
     printf 'cpu=%s\tsample where the program spends CPU time, from its start\n' on off
-    printf 'cpu.clock=%s\twhat the profile counts: CPU time, or all time, waiting included\n' cpu wall
+    printf 'cpu.clock=%s\ttime that the profile counts: CPU time, or all time, waiting included\n' cpu wall
     printf 'cpu.rate=\tsamples for each second of a thread'\''s CPU time\n'
     printf 'locks=%s\tcount where threads wait for mutexes, rwlocks and condition variables, and how long\n' on off
     printf 'dump.prefix=\twhere dumps go and how their names begin; the program'\''s name here if empty\n'
@@ -34,26 +34,26 @@ function __memoir_option
     printf 'leak.mappings=%s\ta pointer in memory that the program mapped by itself keeps a block from being lost\n' on off
     printf 'leak.tags=%s\tbits of a pointer to a block that the program uses for something else\n' auto off high low all
     printf 'guard=%s\tblocks between pages that can'\''t be touched: overflows and uses after free stop the program\n' off sampled full
-    printf 'harden=%s\tblocks that resist misuse: wiped, checked, in random places, and not used again soon\n' on off
+    printf 'harden=%s\tblocks that resist misuse: wiped, checked, in random places, and not reused soon\n' on off
     printf 'guard.rate=\twith guard sampled: one in this many sampled blocks is guarded\n'
-    printf 'guard.action=%s\twhat follows a report: the program'\''s own handler or death by its signal, abort, or nothing\n' report abort ignore
+    printf 'guard.action=%s\tafter a report: the program'\''s own handler or death by its signal, abort, or nothing\n' report abort ignore
     printf 'guard.tight=%s\tthe last byte of a guarded block is next to the guard page, whatever its alignment\n' on off
     printf 'guard.front=%s\ta guarded block begins at a guard page instead of ending at one\n' on off
     printf 'guard.memory=\tcap on the memory of guarded blocks\n'
-    printf 'guard.quarantine=\taddresses of freed guarded blocks that are not used again\n'
+    printf 'guard.quarantine=\taddresses of freed guarded blocks that are not reused\n'
     printf 'guard.file=\thow the names of report files begin; memoir-guard in the current folder if empty\n'
     printf 'guard.suppress=\terrors with these functions or files in their stacks are not reported\n'
-    printf 'guard.stacks=%s\treports on standard error have the stacks; off: only where no report file could be made\n' on off
-    printf 'guard.readable=%s\treads behind a guarded block are allowed and find zeros; writes are reported\n' on off
+    printf 'guard.stacks=%s\treports on standard error have the stacks; off: only if no report file could be made\n' on off
+    printf 'guard.readable=%s\treads after a guarded block are allowed and return zeros; writes are reported\n' on off
     printf 'debug=%s\tcheck every block as gperftools'\'' debug allocator does\n' on off
-    printf 'debug.queue=\twith debug: bytes of freed blocks that wait to be used again, 32,768 blocks at most\n'
-    printf 'debug.reclaim=%s\twith debug: memory of freed blocks is used again\n' on off
+    printf 'debug.queue=\twith debug: bytes of freed blocks that wait to be reused, 32,768 blocks at most\n'
+    printf 'debug.reclaim=%s\twith debug: memory of freed blocks is reused\n' on off
     printf 'debug.at_exit=%s\twith debug: check blocks that were never freed, when the program ends\n' on off
     printf 'debug.names=%s\twith debug: functions in reports, from the symbol tables of the program and its libraries\n' on off
-    printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
+    printf 'recorder=\ta file that has the recording at every moment, however the program ends; none if empty\n'
     printf 'recorder.end=%s\ta recorder file in /dev/shm for a program that is to write a profile at its end\n' on off
     printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
-    printf 'recorder.run=%s\ta process that is not allowed to write its capture says nothing; set by memoir run\n' on off
+    printf 'recorder.run=%s\tno message if a process may not write its capture; set by memoir run\n' on off
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
     printf 'limit=\tbytes that the heap may take from the kernel; beyond them malloc returns NULL; 0: any\n'
     printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
@@ -168,7 +168,7 @@ complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'add the mach
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized contention csv'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending does not tell' -x -a 'flame graph time sizes threads'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending does not determine it' -x -a 'flame graph time sizes threads'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: draw the roots at the top'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merge from the leaf, with callers above it'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'title of the picture' -x

@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 
-enum { PATTERNS_MAX = 32 };
+enum { PATTERNS_MAX = 32 }; /* patterns in one flag, with commas between them */
 
 /* "32kb", ":64kb", "4mb:", "12kb:64mb": numbers in one unit. */
 struct range {

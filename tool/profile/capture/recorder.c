@@ -15,6 +15,7 @@
 #include "tool/memory/memory.h"
 #include "tool/profile/capture/recorder_numbers.h"
 
+/* ENTRY_MAX: longer than any entry but those of MAPS. PAYLOAD_MAX: half of a record's maximum. */
 enum { ENTRY_MAX = 512, PAYLOAD_MAX = 32 << 10, FIRST_NODE = 2 };
 
 struct writing {

@@ -5,7 +5,7 @@
 
 #include "tool/profile/capture/recorder.h"
 
-enum { SHEETS_OF_KIND = 4096 };
+enum { SHEETS_OF_KIND = 4096 }; /* MIRROR_SHEETS of lib/watch/mirror.h */
 
 struct recorder_sheets {
     const char *bytes;

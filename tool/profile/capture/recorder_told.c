@@ -16,7 +16,7 @@
 #include "tool/profile/capture/capture_records.h"
 #include "tool/profile/capture/recorder_numbers.h"
 
-enum { DEPTH_MAX = 254, FIRST_NODE = 2 };
+enum { DEPTH_MAX = 254, FIRST_NODE = 2 }; /* as in lib/dump/format_cpu.c */
 
 struct work {
     struct recorder_sheets sheets;

@@ -505,8 +505,10 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
                      "belong to no site",
                      (double)survey->profile->off_time_ns / 1e9);
     if (done && is_killed(survey, plan.target, RECORDER_KILLED_EARLY))
-        profile_warn(survey->profile, "the process was killed while its recording began: what it, "
-                                      "or its parent, did before is missing in part");
+        profile_warn(
+            survey->profile,
+            "the process was killed while its recording began: some of its earlier allocations, or "
+            "of its parent's, are missing");
     if (done && is_killed(survey, plan.target, RECORDER_KILLED))
         profile_warn(survey->profile,
                      "the program did not exit normally: this is its state when it was last seen, "
@@ -561,7 +563,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         profile->torn = true;
         profile_warn(profile,
                      "the capture stops at byte %" PRIu64 " of %zu (%s): the program still runs or "
-                     "was killed; this is what it had written",
+                     "was killed; the answer is from the records before that",
                      wrong.offset, input->size, wrong.reason);
     }
     free(survey.snapshots.items);

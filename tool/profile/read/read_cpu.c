@@ -21,6 +21,7 @@
 #include "tool/profile/read/java.h"
 #include "tool/profile/read/read.h"
 
+/* HEAD_MAX: so that no text passes for a head. */
 enum { HEAD = 2, HEAD_MIN = 3, HEAD_MAX = 1 << 10 };
 
 struct words {

@@ -11,7 +11,7 @@
 
 #include "tool/profile/parse/parse.h"
 
-enum { FRAMES_MAX = 512 };
+enum { FRAMES_MAX = 512 }; /* twice the highest heap.depth */
 
 static bool is(const struct read_input *input)
 {

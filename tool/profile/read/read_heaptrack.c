@@ -15,6 +15,7 @@
 
 #include "tool/memory/memory.h"
 
+/* Deeper stacks and longer chains of inlined calls are those of damaged files. */
 enum { FRAMES_MAX = 4096, LINES_MAX = 64, NS_PER_MS = 1000000 };
 
 struct replay {
@@ -514,7 +515,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     bool done;
     if (track.version > 3) {
         done = read_refuse(error, 0,
-                           "heaptrack's format %" PRIu64 " is newer than what is known here (3)",
+                           "heaptrack's format %" PRIu64 " is newer than the newest known one (3)",
                            track.version);
     } else {
         while (!profile->failed && cursor_line(&file, &line))

@@ -17,6 +17,7 @@
 
 #include "tool/profile/parse/parse.h"
 
+/* Perf walks 127 frames unless told otherwise; the head of its text has some dozens of lines. */
 enum { FRAMES_MAX = 4096, LINES_LOOKED_AT = 200 };
 
 struct head {

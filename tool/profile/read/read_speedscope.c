@@ -17,7 +17,7 @@
 #include "tool/profile/parse/parse.h"
 #include "tool/profile/profile.h"
 
-enum { FRAMES_MAX = 4096 };
+enum { FRAMES_MAX = 4096 }; /* deeper stacks are those of damaged files */
 
 static const struct {
     const char *unit, *type;

@@ -17,7 +17,7 @@
 #include "tool/profile/parse/parse.h"
 #include "tool/profile/read/read.h"
 
-enum { INLINES_MAX = 64 };
+enum { INLINES_MAX = 64 }; /* inlined calls at one address; compilers stop far below */
 
 /* The list of names; `text` is left at what follows it. */
 static bool read_names(struct profile *profile, struct text *text, struct ids *names,

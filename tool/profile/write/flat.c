@@ -15,7 +15,7 @@
 #include "tool/profile/profile.h"
 #include "tool/terminal/terminal.h"
 
-enum { FLAT_NAME_MAX = 1 << 16 };
+enum { FLAT_NAME_MAX = 1 << 16 }; /* C++ has names of some KiB; viewers choke on longer ones */
 
 /* What makes a frame another one. Of those without a name, the address. */
 struct flat_key {

@@ -17,6 +17,7 @@
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"
 
+/* PLAIN_MAX: valgrind writes 100 by default. DEPTH_MAX: ms_print draws one column a level. */
 enum { PLAIN_MAX = 200, DEPTH_MAX = 512, NS_PER_MS = 1000000 };
 
 struct snapshot {

@@ -449,7 +449,7 @@ static void table_put(struct html *html)
         fprintf(file, "%zu more.", html->metrics[0].rows_count - HTML_PLAIN_ROWS);
     fprintf(file, "</p>\n<p class=\"quiet\">%s</p>\n</section>\n",
             two ? "\xe2\x96\xb2 more \xc2\xb7 \xe2\x96\xbc less \xc2\xb7 \xe2\x97\x8f new \xc2\xb7 "
-                  "\xe2\x97\x8b gone \xc2\xb7 what sampling explains is grey"
+                  "\xe2\x97\x8b gone \xc2\xb7 changes within the noise of sampling are grey"
             : html->profile->kind == PROFILE_HEAP
                 ? "self: allocated at this site, library frames included \xc2\xb7 total: "
                   "with callees"

@@ -6,7 +6,7 @@
 
 #include "tool/report/report.h"
 
-enum { LEAKS_MAX = 40, FRAMES_MAX = 40 };
+enum { LEAKS_MAX = 40, FRAMES_MAX = 40 }; /* as much as a reader scrolls through; --json has all */
 
 static void table_put(FILE *file, const struct view *view, const struct leaks *leaks);
 static const char *rule_sentence(const struct leaks *leaks, const struct view *view);

@@ -13,7 +13,7 @@
 #include "tool/memory/memory.h"
 #include "tool/report/picture/svg.h"
 
-enum { NAME_COLUMNS = 300 };
+enum { NAME_COLUMNS = 300 }; /* wider than any box is drawn */
 
 struct nodes_context {
     struct flame_data *data;

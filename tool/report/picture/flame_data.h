@@ -12,7 +12,7 @@
 #include "tool/report/picture/flame_tree.h"
 #include "tool/terminal/terminal.h"
 
-enum { FLAME_MODULES_MAX = 256 };
+enum { FLAME_MODULES_MAX = 256 }; /* boxes of further ones have no file */
 
 struct flame_module {
     const char *path;

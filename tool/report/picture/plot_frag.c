@@ -102,8 +102,8 @@ static void sites_panel(const struct plot *plot, const struct view *view, const 
     if (frag->count > 0)
         fprintf(
             plot->file,
-            "<text class=\"sub\" x=\"16\" y=\"%d\">sites, emptiest first: what their blocks hold "
-            "of what they pin</text>\n",
+            "<text class=\"sub\" x=\"16\" y=\"%d\">sites, emptiest first: bytes in their blocks, "
+            "of the memory that they pin</text>\n",
             SITES_TOP - 26);
     for (size_t i = 0; i < frag->count && i < SITES_MAX; i++)
         site_row(plot, view, &frag->rows[i], SITES_TOP - 8 + (double)i * SITE_HEIGHT,

@@ -470,9 +470,9 @@ static void time_legend(const struct time_plot *time, unsigned y)
     }
     if (time->bands_count > 0)
         fprintf(file,
-                "<rect class=\"c%d1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
-                "<text class=\"sub\" x=\"%.0f\" y=\"%u\">all others, and what came and went "
-                "between snapshots</text>\n",
+                "<rect class=\"c%d1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/><text "
+                "class=\"sub\" x=\"%.0f\" y=\"%u\">all others, and blocks freed between "
+                "snapshots</text>\n",
                 SVG_FAMILIES - 1, 16 + (entry % columns) * room, y + entry / columns * 19,
                 38 + (entry % columns) * room, y + entry / columns * 19 + 11);
 }

@@ -120,7 +120,7 @@ static void put_text(const struct view *view, const struct frag *frag, const str
     if (view->profile->pins.unknown_space > view->profile->pins.spans_space / 100)
         fprintf(style->out,
                 "  %s of spans have no sampled block: a lower heap.rate, or --exact, "
-                "would tell whose they are\n",
+                "would show their sites\n",
                 style_value(text, (double)view->profile->pins.unknown_space, UNIT_BYTES));
     fprintf(style->out,
             "empty: pins less holds; pins: the site's part of the memory of the spans that its "

@@ -490,7 +490,7 @@ static void put_scan(const struct profile_scan *scan, const struct style *style)
                 when, took, stood, style_value(copied, (double)scan->copied_space, UNIT_BYTES));
     if (scan->silent > 0)
         fprintf(style->out,
-                "%lld of %lld threads did not answer: what only their registers point to may count "
-                "as lost.\n",
+                "%lld of %lld threads did not answer: blocks that only their registers point to "
+                "may count as lost.\n",
                 (long long)scan->silent, (long long)scan->threads);
 }

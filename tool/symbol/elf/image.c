@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEGMENTS_MAX = 128 };
+enum { SEGMENTS_MAX = 128 }; /* linkers make about a dozen */
 
 static bool image_read(struct image *image);
 static Elf_Scn *section_find(const struct image *image, const char *name, GElf_Shdr *head);

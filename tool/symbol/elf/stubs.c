@@ -11,7 +11,7 @@
 
 #include "tool/memory/memory.h"
 
-enum { STUB_SIZE = 16, SLOTS_MAX = 1 << 20 };
+enum { STUB_SIZE = 16, SLOTS_MAX = 1 << 20 }; /* SLOTS_MAX: a bound for damaged files */
 
 struct slot {
     uint64_t address;
