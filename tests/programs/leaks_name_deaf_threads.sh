@@ -14,7 +14,7 @@ lines() { # COUNT MODE COMMAND...: that number of lines about threads
     wanted=$1 mode=$2
     shift 2
     env "$mode" "$@" >out 2>err && { echo "$mode $*: nothing lost"; failed=1; }
-    got=$(grep -c '^memoir: 3 of 4 threads did not answer the scan: what only' err || true)
+    got=$(grep -c '^memoir: 3 of 4 threads did not answer the scan: blocks that only' err || true)
     [ "$got" = "$wanted" ] || { echo "$mode $*: $got lines, not $wanted"; cat err; failed=1; }
 }
 for mode in HEAPCHECK=normal MEMOIR=leak.lsan:on; do

@@ -171,7 +171,7 @@ static void what_is_in_the_way_stays(void)
     expect_failure("files/link", ELOOP, "symbolic link");
     expect_failure("files/dangling", ELOOP, "symbolic link");
     expect_failure("files/folder", EISDIR, "folder is there");
-    expect_failure("files/pipe", EEXIST, "not ours");
+    expect_failure("files/pipe", EEXIST, "may not replace it");
     expect_failure("files/none/x", ENOENT, "make it");
     expect_failure("files/victim/x", ENOTDIR, "folder");
     char long_name[DUMP_NAME_SIZE + 100] = "files/";
