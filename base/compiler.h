@@ -24,6 +24,8 @@
 #define BULK __attribute__((section(".bss.bulk")))
 /* The bulk table that every process uses: it starts on the last page of the ordinary variables. */
 #define BULK_FIRST __attribute__((section(".bss.begun")))
+/* The same for constants that few programs read: behind those that every program reads. */
+#define BULK_CONSTANT __attribute__((section(".rodata.tail")))
 /* Makes the compiler take a variable as it is: what it computed from it before counts no more, and
  * what it would compute of it later is computed by now. */
 #define SETTLE(variable) __asm__("" : "+r"(variable))

@@ -33,6 +33,10 @@ enum config_kind {
 
 enum {
     CONFIG_PATH_SIZE = 256,
+    /* Of the texts in a row, with the zero: as large as the longest needs. */
+    CONFIG_KEY_SIZE = 20,
+    CONFIG_INITIAL_SIZE = 8,
+    CONFIG_CHOICES_SIZE = 36,
     CONFIG_PAIR_MAX = 512,    /* bytes of one key:value; a longer pair is a warning */
     CONFIG_WARNINGS_MAX = 8,  /* then one line that says there are more */
     CONFIG_TEXT_MAX = 4096,   /* bytes of all options as `config_print` writes them */
@@ -106,15 +110,16 @@ enum {
 };
 #undef OPTION
 
-/* A row of the table, without its documentation: that is the tool's. */
+/* A row of the table, without its documentation: that is the tool's. Its texts lie in it: pointers
+ * to them would be relocated, and every program would have the table in memory of its own. */
 struct config_option {
-    const char *key;
-    const char *initial;
-    const char *choices;
     uint64_t low;
     uint64_t high;
+    unsigned offset; /* of the field in struct config */
     enum config_kind kind;
-    size_t offset; /* of the field in struct config */
+    char key[CONFIG_KEY_SIZE];
+    char initial[CONFIG_INITIAL_SIZE];
+    char choices[CONFIG_CHOICES_SIZE];
 };
 
 extern const struct config_option config_options[CONFIG_COUNT];

@@ -10,10 +10,18 @@
 #include "base/words.h"
 
 #define OPTION(key, field, kind, initial, low, high, choices, ...) \
-    {key, initial, choices, low, high, CONFIG_##kind, offsetof(struct config, field)},
+    {low, high, offsetof(struct config, field), CONFIG_##kind, key, initial, choices},
 const struct config_option config_options[CONFIG_COUNT] = {
 #include "base/config.def"
 };
+#undef OPTION
+
+/* Each text has room in its row, with the zero at its end. */
+#define OPTION(key, field, kind, initial, low, high, choices, ...)                             \
+    _Static_assert(sizeof(key) <= CONFIG_KEY_SIZE && sizeof(initial) <= CONFIG_INITIAL_SIZE && \
+                       sizeof(choices) <= CONFIG_CHOICES_SIZE,                                 \
+                   key);
+#include "base/config.def"
 #undef OPTION
 
 static bool flag_parse(const char *value, size_t length, bool *result);

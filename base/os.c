@@ -318,7 +318,7 @@ bool os_lock_for_process(int fd)
 /* Where the file system can't give space ahead, zeros are written. */
 static int zeros_write(int fd, uint64_t from, uint64_t size)
 {
-    static const char zeros[4096];
+    static const BULK_CONSTANT char zeros[4096];
     for (uint64_t at = from; at < size;) {
         uint64_t more = size - at < sizeof zeros ? size - at : sizeof zeros;
         long got = arch_syscall(SYS_pwrite64, fd, (long)zeros, (long)more, (long)at, 0, 0);

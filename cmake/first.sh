@@ -80,5 +80,5 @@ for file in "$place"/run.*; do
             -e 's/.*:\([A-Za-z_][A-Za-z_0-9]*\)[^ ]* \[???\]$/\1/p' |
         LC_ALL=C sort -u | LC_ALL=C comm -12 - "$place/ours"
 done | LC_ALL=C sort | uniq -c | LC_ALL=C sort -k1,1nr -k2 | # what most of them run comes first
-    sed 's/ *[0-9]* \(.*\)/    *(.text.\1 .text.\1.*)/'
-printf '  }\n}\nINSERT BEFORE .text;\n'
+    sed 's/ *[0-9]* \(.*\)/    *(.text.\1 .text.\1.* .text.startup.\1 .text.exit.\1 .text.unlikely.\1)/'
+printf '    *(.text)\n  }\n}\nINSERT BEFORE .text;\n' # .text: of the compiler's and libc's own files

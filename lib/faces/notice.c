@@ -28,6 +28,16 @@
 
 enum { LINE_SIZE = 512 };
 
+/* What an option of jemalloc's asks for and memoir does not serve; or NULL. */
+#define WORKS                                                               NULL
+#define HINT                                                                NULL
+#define MISSING(text)                                                       text
+#define OPTION(name, kind, initial, low, high, range, words, shown, effect) effect,
+static const char *const not_served[JEMALLOC_OPTIONS] = {
+#include "lib/faces/jemalloc/jemalloc_options.def"
+};
+#undef OPTION
+
 static int owner; /* the process that reports on jemalloc's profile; 0: no report is needed */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -151,11 +161,11 @@ static void options_tell(void)
     for (unsigned i = 0; i < JEMALLOC_OPTIONS; i++) {
         const struct jemalloc_option *option = &jemalloc_options[i];
         size_t length = strlen(option->name);
-        if (option->missing == NULL || !jemalloc_value_differs((enum jemalloc_name)i) ||
+        if (not_served[i] == NULL || !jemalloc_value_differs((enum jemalloc_name)i) ||
             told_before(option->name, length) || foreign_malloc())
             continue;
         told_add(option->name, length);
-        say("%s in MALLOC_CONF: not served: %s", option->name, option->missing);
+        say("%s in MALLOC_CONF: not served: %s", option->name, not_served[i]);
     }
 }
 

@@ -38,7 +38,7 @@ static const char names[] = {
 };
 #undef VARIABLE
 #define VARIABLE(of, name, status, when, text) text "\0"
-static const char texts[] = {
+static const BULK_CONSTANT char texts[] = {
 #include "lib/faces/variables.def"
 };
 #undef VARIABLE

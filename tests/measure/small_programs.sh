@@ -79,8 +79,8 @@ resident=$(kib Rss '' '')
 sampled=heap.rate:1 # a block of 1 MiB is one, then
 judge 'anonymous' $(($(kib Anonymous heap:off "$library") - plain)) 92
 judge 'anonymous, one sample' $(($(kib Anonymous $sampled "$library") - plain)) 152
-judge 'resident' $(($(kib Rss heap:off "$library") - resident)) 608
-judge 'resident, one sample' $(($(kib Rss $sampled "$library") - resident)) 672
+judge 'resident' $(($(kib Rss heap:off "$library") - resident)) 528
+judge 'resident, one sample' $(($(kib Rss $sampled "$library") - resident)) 584
 
 fat=$(($(kib Anonymous heap:off "$library:$place/fatter.so") - plain))
 if [ "$fat" -gt 84 ]; then

@@ -97,7 +97,9 @@ static void put_path_flags(void)
 /* The values of an option that has a list of them, or NULL. */
 static const char *option_words(const struct config_option *option)
 {
-    return option->kind == CONFIG_FLAG ? "on|off" : option->choices;
+    if (option->kind == CONFIG_FLAG)
+        return "on|off";
+    return option->kind == CONFIG_CHOICE ? option->choices : NULL;
 }
 
 /* Text inside single quotes: '...' becomes '\''. */

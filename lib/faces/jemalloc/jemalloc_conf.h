@@ -25,6 +25,13 @@ enum jemalloc_kind {
     JEMALLOC_RATIO,
 };
 
+/* Of the texts in a row, with the zero: as large as the longest needs. */
+enum {
+    JEMALLOC_NAME_SIZE = 44,
+    JEMALLOC_INITIAL_SIZE = 12,
+    JEMALLOC_WORDS_SIZE = 28,
+};
+
 #define OPTION(name, ...) JEMALLOC_##name,
 enum jemalloc_name {
 #include "lib/faces/jemalloc/jemalloc_options.def"
@@ -32,13 +39,16 @@ enum jemalloc_name {
 };
 #undef OPTION
 
+/* The texts lie in the row: pointers to them would be relocated, and every program would have the
+ * table in memory of its own. */
 struct jemalloc_option {
-    const char *name, *initial, *words;
-    const char *missing; /* what it asks for and memoir does not serve; or NULL */
     int64_t high;
-    int32_t low; /* small ones together: every program has this table in memory of its own */
+    int32_t low;
     enum jemalloc_kind kind : 8;
     bool clip, shown;
+    char name[JEMALLOC_NAME_SIZE];
+    char initial[JEMALLOC_INITIAL_SIZE];
+    char words[JEMALLOC_WORDS_SIZE];
 };
 
 struct jemalloc_value {

@@ -8,19 +8,22 @@
 #include "base/words.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 
-#define WORKS         NULL
-#define HINT          NULL
-#define MISSING(text) text
 #define OPTION(name, kind, initial, low, high, range, words, shown, effect) \
-    {#name, initial, words, effect, high, low, JEMALLOC_##kind, RANGE_##range, VIEW_##shown},
+    {high, low, JEMALLOC_##kind, RANGE_##range, VIEW_##shown, #name, initial, words},
 enum { RANGE_REJECT, RANGE_CLIP, VIEW_HIDDEN = 0, VIEW_SHOWN };
 const struct jemalloc_option jemalloc_options[JEMALLOC_OPTIONS] = {
 #include "lib/faces/jemalloc/jemalloc_options.def"
 };
 #undef OPTION
-#undef WORKS
-#undef HINT
-#undef MISSING
+
+/* Each text has room in its row, with the zero at its end. */
+#define OPTION(name, kind, initial, low, high, range, words, shown, effect) \
+    _Static_assert(sizeof #name <= JEMALLOC_NAME_SIZE &&                    \
+                       sizeof initial <= JEMALLOC_INITIAL_SIZE &&           \
+                       sizeof words <= JEMALLOC_WORDS_SIZE,                 \
+                   #name);
+#include "lib/faces/jemalloc/jemalloc_options.def"
+#undef OPTION
 
 struct jemalloc_value jemalloc_values[JEMALLOC_OPTIONS];
 
@@ -141,7 +144,7 @@ static bool number_parse(const char *text, size_t length, uint64_t *number, bool
 
 static bool is_word(const char *word, const char *text, size_t length)
 {
-    return word != NULL && strlen(word) == length && memcmp(word, text, length) == 0;
+    return word[0] != '\0' && strlen(word) == length && memcmp(word, text, length) == 0;
 }
 
 /* SIZE, UNSIGNED and U64: a minus wraps around, as in strtoumax. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
@@ -329,7 +330,7 @@ bool figures_has(size_t number)
 /* NULL: there is no such arena. */
 static const struct figures *of_arena(size_t number)
 {
-    static const struct figures none;
+    static const BULK_CONSTANT struct figures none;
     if (number == 0)
         return &rest;
     if (number == MALLCTL_ALL || number == arenas_count())

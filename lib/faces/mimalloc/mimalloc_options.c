@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/config.h"
 #include "base/os.h"
 #include "base/words.h"
@@ -41,7 +42,7 @@ static const int32_t initial[][2] = {
 };
 /* Name, old name and text of each, one behind the other: no pointers that the loader would have to
  * relocate. */
-static const char texts[] =
+static const BULK_CONSTANT char texts[] =
 #define OPTION(name, number2, number3, initial2, initial3, kind, old, effect, text) \
 #name "\0" old "\0" text "\0"
 #include "lib/faces/mimalloc/mimalloc_options.def"

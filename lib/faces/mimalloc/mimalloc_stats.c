@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
@@ -501,7 +502,7 @@ static void json_bins(struct print *out, const char *name, const struct count *b
 
 static void json(struct print *out, const struct stats *stats)
 {
-    static const struct count none[BINS];
+    static const BULK_CONSTANT struct count none[BINS];
     unsigned release = mimalloc_release() >= 3 ? ONLY3 : BOTH;
     struct mimalloc_process p;
     mimalloc_process(&p);
