@@ -18,6 +18,10 @@ said() { # STATUS TEXT WORDS...
 
 said 0 'test --quick' help
 said 0 '^  ./dev test --quick ' test --help
+said 0 '^  ./dev test --quick ' help test
+said 0 'tests/fuzz/run .-k' help fuzz
+said 0 '^  help .VERB. ' help help
+said 2 "no verb 'dmeo'; did you mean:  ./dev demo" help dmeo
 said 0 'N passed, N failed' test -h
 said 0 '^  ./dev build .PRESET' build --help
 said 0 '^  ./dev install ' install --help
