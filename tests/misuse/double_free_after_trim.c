@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free_or_not_ours */
 /* The heap was trimmed between the two frees. */
 #include "tests/misuse/misuse.h"
 

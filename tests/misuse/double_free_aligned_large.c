@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free_or_not_ours */
 /* A large block with a large alignment, freed twice. */
 #include "tests/misuse/misuse.h"
 

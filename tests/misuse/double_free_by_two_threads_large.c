@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free_or_not_ours */
 /* A large block: another thread frees it, then its owner does. */
 #include "tests/misuse/misuse.h"
 

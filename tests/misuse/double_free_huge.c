@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free_or_not_ours */
 /* A block too large to be kept, freed twice. */
 #include "tests/misuse/misuse.h"
 

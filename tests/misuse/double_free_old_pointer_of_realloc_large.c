@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free_or_not_ours */
 /* realloc moved a large block away; the old pointer is freed. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=realloc_freed */
 /* realloc of a freed block, to a larger size. */
 #include "tests/misuse/misuse.h"
 

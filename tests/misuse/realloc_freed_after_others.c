@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=realloc_freed */
 /* realloc of a block that was freed, and others after it. */
 #include "tests/misuse/misuse.h"
 

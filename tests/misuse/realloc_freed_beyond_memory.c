@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=realloc_freed */
 /* realloc of a freed block to more than any machine has: the block is looked at before the new one
  * is asked for, so the end is not a NULL. */
 #include "tests/misuse/misuse.h"

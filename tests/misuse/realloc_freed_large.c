@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=realloc_freed */
 /* realloc of a freed large block. */
 #include "tests/misuse/misuse.h"
 

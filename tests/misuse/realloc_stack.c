@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=realloc_not_ours */
 /* realloc of a variable on the stack. */
 #include "tests/misuse/misuse.h"
 

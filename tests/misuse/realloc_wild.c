@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=realloc_not_ours */
 /* realloc of a pointer that no machine has. */
 #include "tests/misuse/misuse.h"
 
