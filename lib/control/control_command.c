@@ -218,9 +218,10 @@ static int verb_set(struct request *request)
     while (at < argument.length && argument.text[at] != '=' && argument.text[at] != ':')
         at++;
     if (at == argument.length)
-        return request_refuse_value(
-            request, EINVAL, "set",
-            argument.length == 0 ? " needs KEY=VALUE" : " needs KEY=VALUE, but got", "");
+        return request_refuse_value(request, EINVAL, "set",
+                                    argument.length == 0 ? " needs KEY=VALUE"
+                                                         : " needs KEY=VALUE, but got",
+                                    "; 'show' lists them");
     struct word key = request_trim(argument.text, at);
     struct word value = request_trim(argument.text + at + 1, argument.length - at - 1);
     const struct config_option *option = find_option(key);

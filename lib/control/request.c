@@ -18,6 +18,7 @@
 struct step {
     const char *name;
     int (*run)(struct request *request);
+    bool takes_value;
 };
 
 static int cpu_show(struct request *request);
@@ -35,32 +36,39 @@ static int step_run(struct request *request, const struct step *steps, size_t co
 
 int request_cpu(struct request *request)
 {
-    static const struct step steps[] = {{"", cpu_show},        {"start", cpu_begin},
-                                        {"stop", cpu_end},     {"rate", cpu_change},
-                                        {"reset", cpu_forget}, {"dump", cpu_write}};
+    static const struct step steps[] = {{"", cpu_show, false},        {"start", cpu_begin, true},
+                                        {"stop", cpu_end, false},     {"rate", cpu_change, true},
+                                        {"reset", cpu_forget, false}, {"dump", cpu_write, true}};
     return step_run(request, steps, COUNT_OF(steps), "cpu",
                     ": write cpu start [RATE], stop, rate [RATE], reset or dump [FORMAT]");
 }
 
 int request_locks(struct request *request)
 {
-    static const struct step steps[] = {
-        {"", locks_show}, {"start", locks_begin}, {"stop", locks_end}, {"reset", locks_forget}};
+    static const struct step steps[] = {{"", locks_show, false},
+                                        {"start", locks_begin, false},
+                                        {"stop", locks_end, false},
+                                        {"reset", locks_forget, false}};
     return step_run(request, steps, COUNT_OF(steps), "locks", ": write locks start, stop or reset");
 }
 
 static int step_run(struct request *request, const struct step *steps, size_t count,
                     const char *verb, const char *advice)
 {
-    struct word all = request->argument;
+    struct word all = request->argument, unknown;
     size_t length = 0;
     while (length < all.length && (unsigned char)all.text[length] > ' ')
         length++;
+    unknown = (struct word){all.text, length};
     request->argument = request_trim(all.text + length, all.length - length);
-    for (size_t i = 0; i < count; i++)
-        if (config_value_is(all.text, length, steps[i].name))
+    for (size_t i = 0; i < count; i++) {
+        if (!config_value_is(all.text, length, steps[i].name))
+            continue;
+        if (steps[i].takes_value || request->argument.length == 0)
             return steps[i].run(request);
-    request->argument = (struct word){all.text, length};
+        unknown = request->argument;
+    }
+    request->argument = unknown;
     return request_refuse_value(request, EINVAL, verb, UNKNOWN_WORD, advice);
 }
 

@@ -247,6 +247,14 @@ grep -q "no dump $place/inside" "$place/answer" && grep -q "^→ memoir ctl $pid
     fail "a refused dump: $(cat "$place/answer")"
 grep -q 'dump.prefix' "$place/answer" && fail "advice that can't be followed: $(cat "$place/answer")"
 ctl dump "$place/elsewhere"
+for words in 'dump a.memoir b.memoir' 'record stop now'; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "$MEMOIR_TOOL" ctl "$pid" $words 2>"$place/answer"
+    grep -q "^memoir: ${words%% *} takes one FILE, but got" "$place/answer" ||
+        fail "$words: $(cat "$place/answer")"
+done
+expect 4 "$MEMOIR_TOOL" ctl "$pid" cpu stop now 2>"$place/answer"
+grep -q "cpu: unknown word 'now': write cpu start" "$place/answer" || fail "cpu stop now: $(cat "$place/answer")"
 : >"$place/errors" # it says there, too, that it can't
 stop relative
 

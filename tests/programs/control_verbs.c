@@ -47,12 +47,17 @@ static void wrong_lines_say_what_to_do(void)
     expect("start fast", EINVAL, "such as 512K");
     expect("rate -1", EINVAL, "such as 512K");
     expect("dump text", EINVAL, "memoir, pprof, jemalloc");
-    expect("set", EINVAL, "error: set needs KEY=VALUE\n");
-    expect("set heap.rate", EINVAL, "error: set needs KEY=VALUE, but got 'heap.rate'\n");
+    expect("set", EINVAL, "error: set needs KEY=VALUE; 'show' lists them\n");
+    expect("set heap.rate", EINVAL,
+           "error: set needs KEY=VALUE, but got 'heap.rate'; 'show' lists them\n");
     expect("set heap.rat=1", ATTACH_NO_OPTION, "error: no option 'heap.rat'");
     expect("set heap.rate=soon", EINVAL, "heap.rate can't be 'soon', accepted: 0 to 1T bytes");
     expect("set heap.rate=", EINVAL, "heap.rate needs a value, accepted: 0 to 1T bytes");
     expect("cpu strat", EINVAL, "cpu: unknown word 'strat': write cpu start");
+    expect("cpu stop now", EINVAL, "cpu: unknown word 'now': write cpu start [RATE], stop");
+    expect("cpu rate 0", EINVAL, "cpu rate can't be '0': write samples a second, 1 to 10000");
+    expect("locks reset all", EINVAL, "locks: unknown word 'all': write locks start, stop");
+    expect("leaks soon", EINVAL, "can't be 'soon': write milliseconds, 1 to 300000");
     expect("set cache=1", EPERM, "error: cache can't change while the program runs");
     expect("set dump.prefix=/etc/x", EPERM, "can't change while the program runs");
     expect("show nothing", ATTACH_NO_OPTION, "error: no option 'nothing'");
