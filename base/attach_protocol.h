@@ -24,8 +24,8 @@ enum {
     ATTACH_VALUE = 0x6d656d31,
     ATTACH_REQUEST = 0x3171656d,
     ATTACH_ANSWER = 0x3161656d,
-    ATTACH_LINE_MAX = 4096,
-    ATTACH_PACKET = 16 << 10,
+    ATTACH_LINE_MAX = 4096,    /* a verb and its words; a path may be one */
+    ATTACH_PACKET = 16 << 10,  /* bytes of an answer at once: four pages of the listener's memory */
     ATTACH_TEXT_MAX = 4 << 20, /* bytes of an answer that is text; dumps go through descriptors */
     ATTACH_FOLDERS = 4,
     ATTACH_PATH_MAX = 108, /* what a socket's address holds, the end included */

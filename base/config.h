@@ -32,7 +32,7 @@ enum config_kind {
 };
 
 enum {
-    CONFIG_PATH_SIZE = 256,
+    CONFIG_PATH_SIZE = 256, /* `struct config` has one for each path, in static memory */
     /* Of the texts in a row, with the zero: as large as the longest needs. */
     CONFIG_KEY_SIZE = 20,
     CONFIG_INITIAL_SIZE = 8,

@@ -23,6 +23,7 @@
 uint32_t confine_denied;
 uint64_t confine_ticks_last;
 
+/* A filter's memory and its longest program, as the kernel has them. */
 enum { CLOSE_RANGE = 436, WORDS = 16, LENGTH_MAX = 4096 };
 enum {
     FILES_AND_CONTROL = CONFINE_FILES | CONFINE_CONTROL,

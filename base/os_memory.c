@@ -352,7 +352,7 @@ bool os_wipe_on_fork(void *at, size_t size)
 
 uint64_t os_mappings_max(void)
 {
-    enum { DEFAULT = 65530 };
+    enum { DEFAULT = 65530 }; /* the kernel's own, taken where /proc can't be read */
     char text[24] = "";
     int fd = os_open("/proc/sys/vm/max_map_count", 0, 0);
     if (fd >= 0) {

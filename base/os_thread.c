@@ -36,7 +36,7 @@ enum {
      * thread's description that libc keeps around the thread pointer */
     BESIDE = 64 << 10,
     DESCRIPTION = 8 << 10,
-    DATA_MAX = 64 << 20,
+    DATA_MAX = 64 << 20, /* more is no thread-local data of ours, but a place that was misread */
 };
 
 /* Found in the initial image of our thread-local data, its place there tells where the image lies

@@ -124,7 +124,7 @@ static double both_without_peak(const double unseen[FIT_CELLS], const struct mar
  */
 static double both_of(const double unseen[FIT_CELLS], const struct margins *left, double half)
 {
-    enum { HALVINGS = 60 };
+    enum { HALVINGS = 60 }; /* more than the 53 bits of a double */
     double low = never_below_0(left->live - left->off), high = min(left->live, left->peak);
     double same = product(unseen[FIT_BOTH], unseen[FIT_NEITHER], half);
     double other = product(unseen[FIT_LIVE_ONLY], unseen[FIT_PEAK_ONLY], half);

@@ -331,7 +331,7 @@ static bool bin_open(struct heap *heap, unsigned mark, struct stock *stock)
  * time would not be neighbours in memory, which costs python half of its speed. */
 static void blocks_shuffle(uint64_t *random, void **blocks, unsigned count)
 {
-    enum { NEAR = 32, ONE_IN = 4 };
+    enum { NEAR = 32, ONE_IN = 4 }; /* near: of 64 bytes, half a page */
     for (unsigned i = 0; i < count; i += ONE_IN) {
         unsigned rest = count - i, other = i + harden_random(random, rest < NEAR ? rest : NEAR);
         void *block = blocks[i];

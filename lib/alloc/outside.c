@@ -19,7 +19,7 @@ enum {
     SHARED_MAX = 64 << 10,  /* larger blocks have a region of their own */
     REGION_MAX = 4 << 20,   /* tried first, then a quarter of it and so on: holes are short here */
     REGION_MIN = 64 << 10,  /* shared ones; a smaller hole serves one block */
-    REGIONS_FIRST = 64,
+    REGIONS_FIRST = 64,     /* in static memory: no other may be had when the first is needed */
     STATIC_STEPS = REGION_MIN / STEP, /* bits for one shared region without a mapping */
 };
 

@@ -300,7 +300,7 @@ void clocks_own_end(void)
 
 void clocks_settle(void)
 {
-    enum { PATIENCE_MS = 1000 };
+    enum { PATIENCE_MS = 1000 }; /* it takes microseconds, unless the thread has no processor */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (unsigned i = 0; i < PATIENCE_MS; i++) {
         uint32_t now = load_acquire(&owners);

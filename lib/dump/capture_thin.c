@@ -19,8 +19,8 @@
 #include "lib/heap/observer.h"
 
 enum {
-    BUFFER_SIZE = 16 << 10,
-    SHARE_FIRST = 64,   /* a snapshot is kept if the next one is a 64th of its age younger, */
+    BUFFER_SIZE = 16 << 10, /* static; the file is copied with few system calls */
+    SHARE_FIRST = 64,       /* a snapshot is kept if the next one is a 64th of its age younger, */
     POINTS_SHARE = 256, /* and points of the heap over time are put together in a 256th of theirs */
 };
 

@@ -28,7 +28,7 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { MODE = 0600, BUFFER_SIZE = 4 << 10 };
+enum { MODE = 0600, BUFFER_SIZE = 4 << 10 }; /* static; only texts of some KiB pass through it */
 enum { NAMES_MAX = 1000 }; /* tried: of earlier processes with this number, and before each exec */
 enum { LOOK_MS = 50 };     /* between two readings of what is loaded, while new code appears */
 enum { CHILD_MS = 20 };    /* until then most children start another program */

@@ -29,7 +29,7 @@ enum {
     /* A report is static memory, made while the heap is broken: as much as a long report takes. */
     FRAMES = 128,      /* of a stack, in the file */
     FRAMES_SHOWN = 24, /* on standard error, where a report is to fit on a screen */
-    MODULES = 256,
+    MODULES = 256,     /* in the file, with their build ids */
     NAMES = 16 << 10,
     TEXT = 32 << 10,
     WAIT_MS = 2000, /* for the report of another thread */

@@ -11,10 +11,10 @@
 #include "lib/alloc/alloc.h"
 
 enum {
-    SETS = 4096, /* of WAYS entries: 16,384 samples in 256 KiB, of which few pages are touched */
-    WAYS = 4,    /* if there are few samples */
-    BORN_BITS = 24,
-    SET_SHIFT = 4,
+    SETS = 4096,    /* of WAYS entries: 16,384 samples in 256 KiB, of which few pages are touched */
+    WAYS = 4,       /* if there are few samples */
+    BORN_BITS = 24, /* what the block's granule leaves of a word */
+    SET_SHIFT = 4,  /* blocks within 256 bytes share a set */
 };
 
 struct entry {

@@ -29,7 +29,7 @@ track_walker *track_walk;
 static uint64_t lost;
 
 enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
-enum { KEPT_BITS = 14 };
+enum { KEPT_BITS = 14 }; /* scopes inside each other: 16,383 */
 static __thread struct {
     uint16_t wish : 2;
     uint16_t kept : KEPT_BITS; /* scopes that the thread is in */

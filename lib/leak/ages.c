@@ -5,7 +5,7 @@
 #include "base/confine.h"
 #include "lib/alloc/alloc.h"
 
-enum { WEIGHT_ONE = 1024 };
+enum { WEIGHT_ONE = 1024 }; /* weights are whole numbers: to a thousandth */
 
 static unsigned size_number(size_t size);
 static struct scan_age *age_of(struct scan_ages *ages, uint32_t site, bool add);

@@ -27,7 +27,10 @@
 #include "lib/leak/scan.h"
 #include "lib/leak/touched.h"
 
-enum { ROOTS_REGISTERS = 34, ROOTS_SKIP_MAX = 48 };
+enum {
+    ROOTS_REGISTERS = 34, /* the 32 of aarch64, and a stack for signal handlers */
+    ROOTS_SKIP_MAX = 48,  /* OS_THREADS_MAX stacks and about 20 tables of our own */
+};
 
 /* A thread that stands still. */
 struct roots_thread {

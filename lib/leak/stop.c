@@ -32,7 +32,7 @@ enum {
      * sleep are not waited for, nor, for longer than DEAF_MS, those that block the signal or that
      * the kernel does not let go. */
     ANSWER_MS = 1000,
-    DEAF_MS = 5,
+    DEAF_MS = 5,       /* of waiting, or of running: code that blocks signals does so for less */
     NEXT = 2,          /* threads that each stopped thread signals, and later wakes: a tree, so that
                           all processors signal and wake */
     KEEP = 64,         /* threads that ours signals between two calls of keep_standing */

@@ -111,7 +111,9 @@ static void withdraw(uint32_t denied, bool for_all)
  * call now. */
 static void others_pass(void)
 {
-    enum { WAIT_MS = 2 };
+    enum {
+        WAIT_MS = 2
+    }; /* a few instructions lie between look and call; 2 ms are a turn or more */
     uint32_t never = 0;
     os_wait(&never, never, WAIT_MS);
 }

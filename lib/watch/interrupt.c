@@ -137,7 +137,7 @@ void interrupt_settle(void)
 
 void interrupt_all(int signal)
 {
-    enum { WAIT_MS = 500 };
+    enum { WAIT_MS = 500 }; /* threads that block the signal never answer */
     uint32_t sent = 0, before = load_relaxed(&passed), own = (uint32_t)os_tid();
     for (uint32_t number = 1; number < tasks_count(); number++) {
         const struct task *task = tasks_at(number);

@@ -31,8 +31,8 @@ enum {
     FINE_MAX = 256,   /* up to here the class is the number of granules, */
     SMALL_MAX = 1024, /* and up to here a table finds it */
     SMALL_GRANULES = SMALL_MAX / GRANULE,
-    MIDDLE_MAX = 4096,
-    PAGED_MAX = 8192,
+    MIDDLE_MAX = 4096, /* four classes for each doubling up to here, */
+    PAGED_MAX = 8192,  /* one for each PAGED_STEP up to here, then one for each unit */
     PAGED_STEP = 512,
     BLOCK_MAX = 32768, /* the largest size with a class; a coarser table finds those above 1 KiB */
     COARSE_SHIFT = 8,

@@ -17,8 +17,8 @@
 #include "tool/terminal/terminal.h"
 
 enum {
-    URL_MAX = 2048,
-    CONNECT_SECONDS = 10,
+    URL_MAX = 2048,       /* what servers and proxies accept */
+    CONNECT_SECONDS = 10, /* a host that does not answer by then is down or behind a filter */
     IDLE_SECONDS = 60, /* without a byte, beside the seconds that the server was asked to sample */
     REDIRECTS_MAX = 5,
     NAMES_AT_ONCE = 1000, /* addresses in one request: 20 KB, which servers take */

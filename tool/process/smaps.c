@@ -19,7 +19,7 @@ struct mapping {
     enum smaps_kind kind;
 };
 
-enum { OWN_MAX = 8 };
+enum { OWN_MAX = 8 }; /* mappings that a process tells of itself; lib/control/stats.c tells three */
 
 static size_t own_read(struct mapping own[OWN_MAX], const char *answer);
 static bool pointers_read(struct list *pointers, pid_t pid);

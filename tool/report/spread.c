@@ -262,7 +262,7 @@ void spread_add(struct spread *sum, const struct spread *more)
 
 double spread_variance(const struct spread *sum)
 {
-    static const double few = 1.5, deviations = 1.96;
+    static const double few = 1.5, deviations = 1.96; /* spread.h: found by tests/tool/spread.c */
     double variance = sum->raw;
     if (sum->raw <= 0)
         return 0;

@@ -37,7 +37,7 @@
 
 #include "tool/profile/profile.h"
 
-enum { SPREAD_CLASSES = 6 };
+enum { SPREAD_CLASSES = 6 }; /* each is 8 bytes for each site; most heaps lie in fewer */
 
 /* The error of a sum over samples. All zero: the sum is exact. */
 struct spread {

@@ -277,7 +277,7 @@ static bool write_all(int fd, const void *bytes, size_t size)
 /* Removes the oldest files where all are too many bytes. */
 static void folder_trim(const char *file)
 {
-    enum { ENTRIES_MAX = 65536 };
+    enum { ENTRIES_MAX = 65536 }; /* a file for each module that was looked up */
     const char *slash = strrchr(file, '/');
     char folder[4096];
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - file), file);

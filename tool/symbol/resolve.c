@@ -242,7 +242,7 @@ static void locations_fill(struct profile *profile, const struct modules *module
 static void location_set(struct profile *profile, uint32_t location, const struct answers *answers,
                          const struct answer *answer)
 {
-    enum { LINES_MAX = 512 };
+    enum { LINES_MAX = 512 }; /* functions inlined into each other; compilers make some dozens */
     struct profile_line lines[LINES_MAX];
     uint32_t count = answer->frames < LINES_MAX ? answer->frames : LINES_MAX;
     for (uint32_t i = 0; i < count; i++) {

@@ -13,7 +13,7 @@
 
 #include "tool/terminal/name.h"
 
-enum { ROOM = 1 << 16, GZIP_BITS = 16 + MAX_WBITS, MEMORY_LEVEL = 8 };
+enum { ROOM = 1 << 16, GZIP_BITS = 16 + MAX_WBITS, MEMORY_LEVEL = 8 }; /* zlib's default level */
 
 static const char gzip_ending[] = ".gz", zstd_ending[] = ".zst";
 

@@ -168,7 +168,7 @@ static void toggle(void)
 
 static void on_switch(int signal)
 {
-    enum { STACK_SIZE = 256 << 10 };
+    enum { STACK_SIZE = 256 << 10 }; /* the thread writes a profile, as a snapshot's does */
     (void)signal;
     os_thread_start(toggle, STACK_SIZE);
 }

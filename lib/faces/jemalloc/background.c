@@ -14,8 +14,8 @@
 #include "lib/faces/jemalloc/jemalloc_conf.h"
 
 enum { OFF, ON };
-enum { STACK_SIZE = 64 << 10 };
-enum { WAIT_MS_MIN = 50 }; /* with a delay of 0, too: at most 20 wakes a second */
+enum { STACK_SIZE = 64 << 10 }; /* it returns pages and writes nothing */
+enum { WAIT_MS_MIN = 50 };      /* with a delay of 0, too: at most 20 wakes a second */
 
 static uint32_t wanted; /* the thread sleeps on it */
 static pid_t runner;    /* the process that has the thread; 0: none */

@@ -244,7 +244,7 @@ static bool slurp_path(const char *path, struct paged *pages, struct read_error 
 /* A pipe with a name that no program writes to yet: as long as it takes, but not in silence. */
 static void wait_for_writer(int fd, const char *path)
 {
-    enum { PATIENCE_MS = 1000, FOR_EVER = -1 };
+    enum { PATIENCE_MS = 1000, FOR_EVER = -1 }; /* programs in one pipeline start within less */
     struct pollfd pipe = {.fd = fd, .events = POLLIN};
     if (poll(&pipe, 1, PATIENCE_MS) == 0) {
         terminal_warn("%s is a pipe that nothing has been written to: waiting", path);

@@ -377,7 +377,7 @@ static void take_line(struct reading *reading, struct cursor line)
 
 static bool is(const struct read_input *input)
 {
-    enum { LINES_LOOKED_AT = 100 };
+    enum { LINES_LOOKED_AT = 100 }; /* a head has about 15, and one for each part */
     struct cursor file = {input->bytes, input->bytes + input->size}, line;
     for (unsigned i = 0; i < LINES_LOOKED_AT && cursor_line(&file, &line); i++) {
         if (cursor_is(&line, "# callgrind format") || cursor_take(&line, "creator: callgrind") ||

@@ -18,7 +18,7 @@
 #include "tool/profile/read/java.h"
 #include "tool/profile/read/read.h"
 
-enum { HEAP_RATE = 512 << 10 };
+enum { HEAP_RATE = 512 << 10 }; /* that of such files, which they do not tell */
 
 struct reading {
     const struct read_input *input;

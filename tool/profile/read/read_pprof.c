@@ -496,7 +496,7 @@ static void find_counted(struct profile *profile)
 
 static bool is(const struct read_input *input)
 {
-    enum { LOOKED_AT = 8 };
+    enum { LOOKED_AT = 8 }; /* other bytes seldom make even three fields of the right types */
     struct wire wire = whole(input);
     struct wire_field field;
     unsigned good = 0;

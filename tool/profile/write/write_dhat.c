@@ -16,7 +16,10 @@
 #include "tool/profile/write/flat.h"
 #include "tool/terminal/terminal.h"
 
-enum { NS_PER_US = 1000, SHORT_LIFE_US = 1000 };
+enum {
+    NS_PER_US = 1000,
+    SHORT_LIFE_US = 1000
+}; /* short: below a millisecond, as in memoir report */
 
 /* Columns of the profile; -1: there is none. */
 struct columns {

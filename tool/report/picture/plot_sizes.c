@@ -11,7 +11,7 @@
 #include "tool/report/picture/svg.h"
 #include "tool/report/report.h"
 
-enum { SIZES_STEPS = 64 };
+enum { SIZES_STEPS = 64 }; /* doublings: all that 64 bits have */
 
 struct sizes {
     double value[SIZES_STEPS], objects[SIZES_STEPS];

@@ -12,6 +12,7 @@
 #include "tool/report/report.h"
 #include "tool/report/text/text.h"
 
+/* Half a screen high; more bands or marks can't be told apart in letters. */
 enum { BANDS_MAX = 5, HEIGHT = 12, AXIS = 11, COLUMNS_MAX = 400, MARKS_MAX = 12 };
 
 struct band {
