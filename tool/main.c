@@ -34,7 +34,8 @@ int main(int argc, char **argv)
         verb_first(words);
     }
     bool is_file = !commands_find(words[0]) && is_profile(words[0]);
-    const struct command *command = is_file ? commands_find("report") : verb_find(words[0], &error);
+    const struct command *command =
+        is_file ? &commands[COMMAND_REPORT] : verb_find(words[0], &error);
     if (!command || !arguments_parse(&arguments, command, words + !is_file, &error))
         goto done;
     if (arguments.help)
@@ -54,22 +55,20 @@ done:
 /* By the names of the old commands, of which there may be links, it is those. */
 static char *verb_of_name(char *name)
 {
-    static const char *const names[] = {"jeprof", "google-pprof", "pprof", "flamegraph.pl",
-                                        "difffolded.pl"};
     char *verb = (char *)name_base(name);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(verb, names[i]) == 0)
-            return verb;
-    return NULL;
+    const struct command *command = commands_find(verb);
+    return command && command->takes == TAKES_COMMAND_LINE ? verb : NULL;
 }
 
 /* Flags of every command may stand before the verb: moves the verb in front of them. */
 static void verb_first(char **words)
 {
     size_t at = 0;
-    while (words[at] && (strncmp(words[at], "--color", 7) == 0 || strcmp(words[at], "-q") == 0 ||
-                         strcmp(words[at], "--quiet") == 0))
-        at += strcmp(words[at], "--color") == 0 && words[at + 1] ? 2 : 1;
+    while (words[at] &&
+           (arguments_names(words[at], FLAG_COLOR) || arguments_names(words[at], FLAG_QUIET))) {
+        bool apart = arguments_names(words[at], FLAG_COLOR) && !strchr(words[at], '=');
+        at += apart && words[at + 1] ? 2 : 1;
+    }
     char *verb = words[at];
     if (!verb)
         return;
@@ -86,11 +85,11 @@ static bool is_profile(const char *word)
 
 static const struct command *verb_find(char *verb, struct error *error)
 {
-    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0)
-        verb = "help";
-    else if (strcmp(verb, "--version") == 0)
-        verb = "version";
     const struct command *command = commands_find(verb);
+    if (arguments_names(verb, FLAG_HELP))
+        command = &commands[COMMAND_HELP];
+    else if (strcmp(verb, "--version") == 0)
+        command = &commands[COMMAND_VERSION];
     if (command)
         return command;
     if (input_kind_of(verb) == INPUT_PROGRAM ||

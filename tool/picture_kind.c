@@ -10,12 +10,12 @@
 
 /* The first is that of an .svg, the second that of all other endings. */
 static const struct picture_kind kinds[] = {
-    {"flame", picture_flame, VIEW_FUNCTION, VIEW_LEAF, NULL},
-    {"graph", NULL, VIEW_FUNCTION, VIEW_LEAF, NULL},
-    {"time", picture_time, VIEW_SITE, VIEW_BLAME, "time"},
-    {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, "sizes"},
-    {"frag", picture_frag, VIEW_SITE, VIEW_BLAME, "frag"},
-    {"threads", picture_threads, VIEW_SITE, VIEW_BLAME, "threads"},
+    {"flame", picture_flame, VIEW_FUNCTION, VIEW_LEAF, COMMAND_EACH},
+    {"graph", NULL, VIEW_FUNCTION, VIEW_LEAF, COMMAND_EACH},
+    {"time", picture_time, VIEW_SITE, VIEW_BLAME, COMMAND_TIME},
+    {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, COMMAND_SIZES},
+    {"frag", picture_frag, VIEW_SITE, VIEW_BLAME, COMMAND_FRAG},
+    {"threads", picture_threads, VIEW_SITE, VIEW_BLAME, COMMAND_THREADS},
 };
 
 const struct picture_kind *picture_kind_of(const struct arguments *arguments,
@@ -26,7 +26,7 @@ const struct picture_kind *picture_kind_of(const struct arguments *arguments,
         if (strcmp(kinds[i].word, word) == 0)
             return &kinds[i];
     for (size_t i = 0; !word && i < COUNT_OF(kinds); i++)
-        if (kinds[i].verb && strcmp(kinds[i].verb, arguments->command->verb) == 0)
+        if (kinds[i].command == arguments->command->id)
             return &kinds[i];
     return &kinds[format != PICTURE_SVG];
 }

@@ -15,7 +15,7 @@ struct picture_kind {
     void (*draw)(const struct view *view, const struct picture_options *options, FILE *file);
     enum view_by by;         /* unless --by says so */
     enum view_frames frames; /* unless --frames does */
-    const char *verb;        /* whose picture it is */
+    enum command_id command; /* whose picture it is; COMMAND_EACH: of none by itself */
 };
 
 const struct picture_kind *picture_kind_of(const struct arguments *arguments,

@@ -298,7 +298,8 @@ static bool wants_pins(const struct request *request)
 {
     const char *metric = arguments_value(request->arguments, FLAG_METRIC);
     const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
-    return request->answer->pins || (metric && strncmp(metric, "pinned", 6) == 0) ||
+    const char *pinned = metrics[METRIC_PINNED].word; /* names of columns begin with it, too */
+    return request->answer->pins || (metric && strncmp(metric, pinned, strlen(pinned)) == 0) ||
            (output && picture_format_of(output) == PICTURE_HTML);
 }
 
@@ -441,7 +442,7 @@ bool request_open(struct request *request, struct error *error)
         style->format = STYLE_JSON;
     else if (output && name_ends_in(output, ".csv"))
         style->format = STYLE_CSV;
-    if (style->format == STYLE_CSV && !commands_answer(arguments->command->verb)->table) {
+    if (style->format == STYLE_CSV && !commands_answer(arguments->command->id)->table) {
         error_set(error, ERROR_USAGE, "%s does not print a table, so there is no CSV",
                   arguments->command->verb);
         return error_hint(error, "--json has all its numbers");

@@ -85,7 +85,7 @@ bool request_check(const struct request *request, struct error *error)
                   at ? "--at" : "--base");
         return error_hint(error, "--since 10s --until 20s   shows a part of it");
     }
-    if (!window && (base || since) && commands_answer(verb)->base == BASE_NONE) {
+    if (!window && (base || since) && commands_answer(arguments->command->id)->base == BASE_NONE) {
         error_set(error, ERROR_USAGE, "%s shows a single moment, so %s does not apply", verb,
                   base ? "--base" : "--since");
         return error_hint(error, "use it with memoir diff, top, tree, peek, traces or list");
@@ -261,7 +261,7 @@ static bool base_take(struct request *request, struct error *error)
     const struct profile *profile = request->profile, *base = request->base;
     bool since = arguments_value(arguments, FLAG_SINCE) != NULL;
     programs_compare(request);
-    if (!base || commands_answer(arguments->command->verb)->base != BASE_TAKEN)
+    if (!base || commands_answer(arguments->command->id)->base != BASE_TAKEN)
         return true;
     for (unsigned i = 0; i < profile->types; i++) {
         const char *name = profile_text(profile, profile->type[i].name);

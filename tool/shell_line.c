@@ -99,7 +99,7 @@ static char *next_flag(const char *text, int state)
     if (state == 0)
         at = 0;
     for (; at < commands_flags_count; at++)
-        if (strcmp(commands_flags[at].verb, "@") == 0 &&
+        if (commands_flags[at].command == COMMAND_READERS &&
             strncmp(commands_flags[at].name, text, strlen(text)) == 0)
             return strdup(commands_flags[at++].name);
     return NULL;

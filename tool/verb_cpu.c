@@ -215,11 +215,13 @@ static void sampling_end(const struct sampling *sampling)
 static bool top_show(const struct sampling *sampling)
 {
     const char *rows = arguments_value(sampling->arguments, FLAG_ROWS);
-    char *words[] = {(char *)sampling->path, "--metric",   sampling->wall ? "wall" : "cpu",
-                     rows ? "--rows" : NULL, (char *)rows, NULL};
+    const struct metric *metric = &metrics[sampling->wall ? METRIC_WALL : METRIC_CPU];
+    char *words[] = {(char *)sampling->path, (char *)commands_flag_name(FLAG_METRIC),
+                     (char *)metric->word,   rows ? (char *)commands_flag_name(FLAG_ROWS) : NULL,
+                     (char *)rows,           NULL};
     struct arguments arguments = {0};
     char file[PATH_MAX + 64], next[PATH_MAX + 128];
-    bool ok = arguments_parse(&arguments, commands_find("top"), words, sampling->error) &&
+    bool ok = arguments_parse(&arguments, &commands[COMMAND_TOP], words, sampling->error) &&
               arguments.command->run(&arguments, sampling->error);
     arguments_free(&arguments);
     if (!ok)

@@ -27,20 +27,20 @@
 /* One process to ask, and where its answers go. */
 struct asking {
     struct process process;
-    const char *verbs;   /* that a process may know, joined by '|' */
     bool as_json, begun; /* the object is open: it begins with the first answer */
     struct json json;
     struct error *error;
 };
 
 static bool answers_print(struct asking *asking, const struct arguments *arguments);
+static bool files_few(char **words, enum ctl_id verb, struct error *error);
 static bool words_send(struct asking *asking, const char *verb, char **words, int fd);
 static bool refuse(struct asking *asking, const char *line, const char *answer);
 static bool refuse_verb(struct asking *asking, const char *verb);
 static bool refuse_option(struct asking *asking, const char *option);
 static bool refuse_dump(struct asking *asking, const char *name, const char *cause, bool of_heap);
 static void path_complete(const struct process *process, const char *name, char path[PATH_MAX]);
-static const char *verb_nearest(const char *verbs, const char *word, size_t length, size_t *found);
+static const char *word_nearest(const char *word, size_t length);
 static const char *option_nearest(const char *word, size_t length, size_t *found);
 static void answer_print(struct asking *asking, const char *answer);
 static void json_begin(struct asking *asking);
@@ -51,7 +51,7 @@ static bool recording_begin(struct asking *asking, const char *file);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
 {
-    struct asking asking = {.verbs = arguments->command->words, .error = error};
+    struct asking asking = {.error = error};
     if (!ctl_process(arguments->operands[0], &asking.process, error))
         return false;
     asking.as_json = arguments_value(arguments, FLAG_JSON);
@@ -68,22 +68,34 @@ bool ctl_run(const struct arguments *arguments, struct error *error)
 static bool answers_print(struct asking *asking, const struct arguments *arguments)
 {
     char **words = arguments->operands + 1;
-    if (words[0] && strcmp(words[0], "dump") == 0) {
+    enum ctl_id verb = words[0] ? commands_ctl_find(words[0]) : CTL_SHOW;
+    if (!files_few(words, verb, asking->error))
+        return false;
+    if (verb == CTL_DUMP) {
         const char *format = arguments_value(arguments, FLAG_FORMAT);
         return format_choose(words[1], asking->process.pid, &format, asking->error) &&
                dump_make(asking, words[1], format);
     }
-    if (words[0] && strcmp(words[0], "record") == 0 && words[1] && strcmp(words[1], "stop") != 0)
+    if (verb == CTL_RECORD && words[1] && commands_ctl_find(words[1]) != CTL_STOP)
         return recording_begin(asking, words[1]);
-    if (words[0] && strcmp(words[0], "set") == 0 && words[1] && strchr(words[1], '='))
+    if (verb == CTL_SET && words[1] && strchr(words[1], '='))
         words++;
     if (words[0] && strchr(words[0], '=')) {
         for (; *words; words++)
-            if (!words_send(asking, "set", (char *[]){*words, NULL}, -1))
+            if (!words_send(asking, commands_ctl[CTL_SET].word, (char *[]){*words, NULL}, -1))
                 return false;
         return true;
     }
-    return words_send(asking, words[0] ? "" : "show", words, -1);
+    return words_send(asking, words[0] ? "" : commands_ctl[CTL_SHOW].word, words, -1);
+}
+
+/* A verb that writes a file writes one. */
+static bool files_few(char **words, enum ctl_id verb, struct error *error)
+{
+    if (verb == CTL_OTHER || commands_ctl[verb].follows != CTL_FILE || !words[1] || !words[2])
+        return true;
+    return error_set(error, ERROR_USAGE, "%s takes one FILE, but got '%s' and '%s'", words[0],
+                     words[1], words[2]);
 }
 
 bool ctl_process(const char *word, struct process *process, struct error *error)
@@ -132,14 +144,15 @@ static bool refuse(struct asking *asking, const char *line, const char *answer)
         return refuse_verb(asking, verb);
     if (asking->error->code == ATTACH_NO_OPTION)
         return refuse_option(asking, option + strspn(option, " "));
-    return dump && cause && refuse_dump(asking, dump, cause, strncmp(verb, "dump", 4) == 0);
+    bool of_heap = (size_t)(option - verb) == strlen(commands_ctl[CTL_DUMP].word) &&
+                   strncmp(verb, commands_ctl[CTL_DUMP].word, (size_t)(option - verb)) == 0;
+    return dump && cause && refuse_dump(asking, dump, cause, of_heap);
 }
 
 static bool refuse_verb(struct asking *asking, const char *verb)
 {
-    size_t found = 0;
-    const char *best = verb_nearest(asking->verbs, verb, strcspn(verb, " "), &found);
-    return best ? error_hint(asking->error, "did you mean %.*s?", (int)found, best)
+    const char *best = word_nearest(verb, strcspn(verb, " "));
+    return best ? error_hint(asking->error, "did you mean %s?", best)
                 : error_hint(asking->error, "memoir ctl %d help", asking->process.pid);
 }
 
@@ -162,18 +175,17 @@ static bool refuse_dump(struct asking *asking, const char *name, const char *cau
     return of_heap && error_hint(asking->error, "memoir ctl %d dump FILE", asking->process.pid);
 }
 
-static const char *verb_nearest(const char *verbs, const char *word, size_t length, size_t *found)
+static const char *word_nearest(const char *word, size_t length)
 {
     const char *best = NULL;
     size_t best_distance = nearest_max(length) + 1;
-    while (*verbs != '\0') {
-        size_t end = strcspn(verbs, "|"), distance = nearest_distance(word, length, verbs, end);
+    for (size_t i = 0; i < commands_ctl_count; i++) {
+        const char *known = commands_ctl[i].word;
+        size_t distance = nearest_distance(word, length, known, strlen(known));
         if (distance < best_distance) {
             best_distance = distance;
-            best = verbs;
-            *found = end;
+            best = known;
         }
-        verbs += end + (verbs[end] == '|');
     }
     return best;
 }
@@ -285,13 +297,13 @@ static bool dump_make(struct asking *asking, const char *file, const char *forma
     int fd = -1;
     if (file && !ctl_file(file, 0, &fd, asking->error))
         return false;
-    bool ok = words_send(asking, "dump", words, fd);
+    bool ok = words_send(asking, commands_ctl[CTL_DUMP].word, words, fd);
     if (fd >= 0 && close(fd) != 0 && ok)
         ok = error_set(asking->error, ERROR_INPUT, "%s: %s", file, strerror(errno));
     if (fd >= 0 && !ok)
         unlink(file);
     if (fd >= 0 && ok && asking->as_json)
-        fact_put(asking, "dump", file);
+        fact_put(asking, commands_ctl[CTL_DUMP].word, file);
     else if (fd >= 0 && ok)
         output_say_file(file);
     return ok;
@@ -311,7 +323,7 @@ static bool recording_begin(struct asking *asking, const char *file)
     }
     if (!ctl_file(file, O_APPEND, &fd, asking->error))
         return false;
-    bool ok = words_send(asking, "record", words, fd);
+    bool ok = words_send(asking, commands_ctl[CTL_RECORD].word, words, fd);
     close(fd);
     if (!ok)
         unlink(file);

@@ -348,23 +348,27 @@ static bool draw(const struct drawing *drawing, struct stacks *stacks, struct er
     unsigned after = difference && drawing->negated ? 0 : 1;
     FILE *files[2] = {stacks_file(stacks, !after, drawing->factor, paths[0]),
                       stacks_file(stacks, after, drawing->factor, paths[1])};
-    char *words[16] = {paths[1],  "--picture",           "flame", "-o", "-",
-                       "--title", (char *)drawing->title};
-    size_t count = 7;
-    if (difference) {
-        words[count++] = "--base";
-        words[count++] = paths[0];
+    const struct {
+        bool given;
+        enum flag_id flag;
+        const char *value;
+    } flags[] = {{true, FLAG_PICTURE, "flame"},
+                 {true, FLAG_OUTPUT, "-"},
+                 {true, FLAG_TITLE, drawing->title},
+                 {difference, FLAG_BASE, paths[0]},
+                 {drawing->width, FLAG_WIDTH, drawing->width},
+                 {drawing->inverted, FLAG_INVERTED, NULL},
+                 {drawing->reversed, FLAG_REVERSED, NULL}};
+    char *words[2 + 2 * COUNT_OF(flags)] = {paths[1]};
+    size_t count = 1;
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        if (flags[i].given)
+            words[count++] = (char *)commands_flag_name(flags[i].flag);
+        if (flags[i].given && flags[i].value)
+            words[count++] = (char *)flags[i].value;
     }
-    if (drawing->width) {
-        words[count++] = "--width";
-        words[count++] = (char *)drawing->width;
-    }
-    if (drawing->inverted)
-        words[count++] = "--inverted";
-    if (drawing->reversed)
-        words[count++] = "--reversed";
     struct arguments arguments = {0};
-    const struct command *export = commands_find("export");
+    const struct command *export = &commands[COMMAND_EXPORT];
     bool done = files[0] && files[1];
     if (!done)
         error_set(error, ERROR_INPUT, "can't create a file in memory: %s", strerror(errno));

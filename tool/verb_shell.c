@@ -58,7 +58,8 @@ static void settings_show(const struct shell *shell);
 static bool setting_take(struct shell *shell, char **words);
 static struct setting *setting_find(struct shell *shell, const char *name, size_t length);
 static bool setting_fits(const struct shell *shell, const struct setting *setting, char *value);
-static void setting_set(struct shell *shell, const char *name, const char *value);
+static struct setting *setting_of(struct shell *shell, enum flag_id id);
+static void setting_set(struct setting *setting, const char *value);
 static void help_here(void);
 static const struct command *command_find(char *word, char **rows);
 static char **command_words(const struct shell *shell, const struct command *command, char **words,
@@ -130,7 +131,7 @@ static bool is_setting(const struct command_flag *flag)
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (flag->id == others[i])
             return false;
-    return strcmp(flag->verb, "@") == 0;
+    return flag->command == COMMAND_READERS;
 }
 
 /* memoir:a.out live 1.3G> */
@@ -192,7 +193,7 @@ static void line_run(struct shell *shell, struct shell_words *line)
         return;
     }
     const struct command *command = command_find(words[0], &rows);
-    if (command && strcmp(command->verb, "shell") == 0) {
+    if (command && command->id == COMMAND_SHELL) {
         fprintf(stderr, "this is already the shell; 'quit' leaves it\n");
         return;
     }
@@ -220,10 +221,15 @@ static void settings_show(const struct shell *shell)
 /* `name=value`, and the words of pprof's shell that are settings by themselves. */
 static bool setting_take(struct shell *shell, char **words)
 {
-    static const char *const alone[][3] = {
-        {"cum", "sort", "total"},         {"flat", "sort", "self"}, {"functions", "by", "function"},
-        {"lines", "by", "line"},          {"files", "by", "file"},  {"addresses", "by", "address"},
-        {"noinlines", "no-inlines", "1"},
+    static const struct {
+        const char *word;
+        enum flag_id flag;
+        const char *value;
+    } alone[] = {
+        {"cum", FLAG_SORT, "total"},         {"flat", FLAG_SORT, "self"},
+        {"functions", FLAG_BY, "function"},  {"lines", FLAG_BY, "line"},
+        {"files", FLAG_BY, "file"},          {"addresses", FLAG_BY, "address"},
+        {"noinlines", FLAG_NO_INLINES, "1"},
     };
     size_t length = strcspn(words[0], "=");
     if (words[0][length] == '=') {
@@ -236,12 +242,12 @@ static bool setting_take(struct shell *shell, char **words)
         if (*value == '\0' && words[1])
             value = words[1];
         if (setting_fits(shell, setting, value))
-            setting_set(shell, setting->flag + 2, value);
+            setting_set(setting, value);
         return true;
     }
     for (size_t i = 0; i < COUNT_OF(alone) && !words[1]; i++)
-        if (strcmp(words[0], alone[i][0]) == 0) {
-            setting_set(shell, alone[i][1], alone[i][2]);
+        if (strcmp(words[0], alone[i].word) == 0) {
+            setting_set(setting_of(shell, alone[i].flag), alone[i].value);
             return true;
         }
     return false;
@@ -249,17 +255,17 @@ static bool setting_take(struct shell *shell, char **words)
 
 static struct setting *setting_find(struct shell *shell, const char *name, size_t length)
 {
-    static const char *const also[][2] = {
-        {"sample_index", "metric"}, {"nodecount", "rows"},     {"n", "rows"},
-        {"granularity", "by"},      {"tagfocus", "tag-focus"}, {"tagignore", "tag-ignore"},
-        {"show_from", "from"},      {"prune_from", "prune"},
+    static const struct {
+        const char *word;
+        enum flag_id flag;
+    } also[] = {
+        {"sample_index", FLAG_METRIC}, {"nodecount", FLAG_ROWS},     {"n", FLAG_ROWS},
+        {"granularity", FLAG_BY},      {"tagfocus", FLAG_TAG_FOCUS}, {"tagignore", FLAG_TAG_IGNORE},
+        {"show_from", FLAG_FROM},      {"prune_from", FLAG_PRUNE},
     };
     for (size_t i = 0; i < COUNT_OF(also); i++)
-        if (strlen(also[i][0]) == length && memcmp(also[i][0], name, length) == 0) {
-            name = also[i][1];
-            length = strlen(name);
-            break;
-        }
+        if (strlen(also[i].word) == length && memcmp(also[i].word, name, length) == 0)
+            return setting_of(shell, also[i].flag);
     for (size_t i = 0; i < shell->settings_count; i++) {
         const char *flag = shell->settings[i].flag + 2;
         if (strlen(flag) == length && memcmp(flag, name, length) == 0)
@@ -278,7 +284,7 @@ static bool setting_fits(const struct shell *shell, const struct setting *settin
     snprintf(flag, sizeof flag, "%s", setting->flag);
     if (*value == '\0' || setting->id == FLAG_NO_INLINES)
         return true;
-    bool ok = arguments_parse(&arguments, commands_find("top"), words, &error) &&
+    bool ok = arguments_parse(&arguments, &commands[COMMAND_TOP], words, &error) &&
               (setting->id != FLAG_METRIC || request_metric(&like, value, &error));
     arguments_free(&arguments);
     if (!ok)
@@ -286,9 +292,16 @@ static bool setting_fits(const struct shell *shell, const struct setting *settin
     return ok;
 }
 
-static void setting_set(struct shell *shell, const char *name, const char *value)
+static struct setting *setting_of(struct shell *shell, enum flag_id id)
 {
-    struct setting *setting = setting_find(shell, name, strlen(name));
+    for (size_t i = 0; i < shell->settings_count; i++)
+        if (shell->settings[i].id == id)
+            return &shell->settings[i];
+    return NULL;
+}
+
+static void setting_set(struct setting *setting, const char *value)
+{
     if (!setting)
         return;
     free(setting->value);
@@ -309,7 +322,7 @@ static void help_here(void)
         {"quit", "or the end of input"},
     };
     for (size_t i = 0; i < commands_count; i++)
-        if (commands_reads(&commands[i]) && strcmp(commands[i].verb, "shell") != 0)
+        if (commands_reads(&commands[i]) && i != COMMAND_SHELL)
             terminal_row(stdout, commands[i].verb, commands[i].brief, WIDTH);
     putchar('\n');
     for (size_t i = 0; i < COUNT_OF(ways); i++)
@@ -355,7 +368,7 @@ static char **command_words(const struct shell *shell, const struct command *com
             all[at++] = shell->settings[i].value;
     }
     if (rows && profile) {
-        all[at++] = "--rows";
+        all[at++] = (char *)(uintptr_t)commands_flag_name(FLAG_ROWS);
         all[at++] = (char *)(uintptr_t)rows;
     }
     for (size_t i = 0; i < count; i++) {
@@ -363,7 +376,7 @@ static char **command_words(const struct shell *shell, const struct command *com
                       words[i][strspn(words[i], "0123456789")] == '\0' &&
                       (i == 0 || words[i - 1][0] != '-');
         if (number) /* `top 20` */
-            all[at++] = "--rows";
+            all[at++] = (char *)(uintptr_t)commands_flag_name(FLAG_ROWS);
         all[at++] = words[i];
     }
     return all;

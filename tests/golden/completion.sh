@@ -52,6 +52,13 @@ offers 'off on' "memoir ctl $pid heap=" memoir ctl "$pid" heap =
 offers 'on' "memoir ctl $pid heap=on" memoir ctl "$pid" heap = on
 offers 'heap.rate' "memoir ctl $pid show heap.r" memoir ctl "$pid" show heap.r
 offers 'few.folded' "memoir ctl $pid dump few" memoir ctl "$pid" dump few
+offers 'stop' "memoir ctl $pid record st" memoir ctl "$pid" record st
+offers 'reset' "memoir ctl $pid cpu re" memoir ctl "$pid" cpu re
+offers 'start' "memoir ctl $pid locks sta" memoir ctl "$pid" locks sta
+offers 'heap.rate=' "memoir ctl $pid set heap.ra" memoir ctl "$pid" set heap.ra
+offers 'heap.rate=' "memoir ctl $pid heap=on heap.ra" memoir ctl "$pid" heap = on heap.ra
+offers '' "memoir ctl $pid purge " memoir ctl "$pid" purge ''
+offers '' "memoir ctl $pid cpu start r" memoir ctl "$pid" cpu start r
 # The table has all verbs that a process knows.
 memoir ctl "$pid" help | sed 's/[: ].*//' | sort >known
 [ "$(wc -l <known)" -gt 10 ] || fail "the process knows: $(cat known)"
@@ -105,5 +112,17 @@ for shell in bash zsh fish; do
 done
 memoir completion zsh | sed -n '/^    recover)/,/;;/p' | grep -q "'\*:file:_files'" ||
     fail "zsh: recover does not take files"
+# In zsh and fish the words behind ctl PID are those of the same table.
+for shell in zsh fish; do
+    memoir completion $shell >script.$shell
+    sed -n '/_memoir_ctl/,/^\(}\|end\)$/p' script.$shell >ctl.$shell
+    grep -q 'start stop rate dump .*version help' ctl.$shell || fail "$shell: no verbs: $(cat ctl.$shell)"
+    grep -q 'start stop rate reset dump$\|start stop rate reset dump;' ctl.$shell || fail "$shell: no words of cpu"
+    [ "$(grep -c '__*memoir_option' ctl.$shell)" -ge 3 ] || fail "$shell: no settings"
+    grep -q 'heap heap.rate heap.pace ' ctl.$shell || fail "$shell: no keys behind show"
+    ! command -v $shell >/dev/null || $shell -n script.$shell || fail "$shell: its script is wrong"
+done
+grep -q "'\*:::word:_memoir_ctl'" script.zsh || fail "zsh: _memoir_ctl is not used"
+grep -q "from ctl' -a '(__memoir_ctl)'" script.fish || fail "fish: __memoir_ctl is not used"
 memoir completion fish | grep -q "from recover' -F" || fail "fish: recover does not take files"
 finish

@@ -82,10 +82,12 @@ words = re.findall(r'^    (?:FIRST|NEXT)\((\w+)\)', open(root + "/tool/profile/w
 assert len(words) > 10
 table = table.replace("WRITER_WORDS", '"%s"' % "|".join(words))
 table = re.sub(r'"\s*\n\s*"', "", table)
-verbs = re.findall(r'COMMAND\(\s*"([^"]*)", \w+,\s*(\w+)', table)
-flags = re.findall(r'(?:FLAG|ALSO)\(\s*\w+,\s*"([^"]*)",\s*"([^"]*)",\s*(?:CHOICE\()?"?([^",)]*)', table)
+ids = dict(re.findall(r'COMMAND\((\w+),\s*"([^"]*)"', table))
+verbs = re.findall(r'COMMAND\(\w+,\s*"([^"]*)", \w+,\s*(\w+)', table)
+flags = re.findall(r'(?:FLAG|ALSO)\(\s*\w+,\s*(\w+),\s*"([^"]*)",\s*(?:CHOICE\()?"?([^",)]*)', table)
+flags = [(ids.get(of, of), name, argument) for of, name, argument in flags]
 flags = [flag for flag in flags if not flag[2].startswith("VIEW_")]  # words that view.h puts together
-assert len(verbs) > 30 and len(flags) > 60 and ("@", "--json", "NONE") in flags
+assert len(verbs) > 30 and len(flags) > 60 and ("READERS", "--json", "NONE") in flags
 
 
 def newest(pattern):
@@ -144,7 +146,7 @@ def add(verb, operands, words, *, form="text", codes=(0,), answer=True):
 for verb, operands in verbs:
     if verb in alone:
         continue
-    own = [(name, argument) for of, name, argument in flags if of == verb or (of == "@" and "PROFILES" in operands)]
+    own = [(name, argument) for of, name, argument in flags if of == verb or (of == "READERS" and "PROFILES" in operands)]
     if "PROFILES" not in operands:
         first = {"VERB": ["run"], "WORD": ["zsh"]}.get(operands, [])
         if operands == "PROCESS":

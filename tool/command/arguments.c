@@ -25,6 +25,7 @@ static bool operands_check(const struct arguments *arguments, struct error *erro
 static bool flags_agree(const struct arguments *arguments, struct error *error);
 
 static const char *flag_long(const struct command *command, const char *word);
+static const char *short_name(char letter);
 static bool words_have(const char *words, const char *word, unsigned *index);
 static bool is_number(const char *text);
 
@@ -79,14 +80,22 @@ static bool is_pattern(const struct arguments *arguments, const char *word)
 /* The long name of a short flag that the command has, or the word itself. */
 static const char *flag_long(const struct command *command, const char *word)
 {
-    static const char *const names[][2] = {
-        {"-h", "--help"}, {"-q", "--quiet"}, {"-o", "--output"},   {"-v", "--verbose"},
-        {"-a", "--all"},  {"-n", "--rows"},  {"-d", "--duration"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(word, names[i][0]) == 0 && flag_find(command, names[i][1], strlen(names[i][1])))
-            return names[i][1];
-    return word;
+    const char *name = word[0] == '-' && word[1] && !word[2] ? short_name(word[1]) : NULL;
+    return name && flag_find(command, name, strlen(name)) ? name : word;
+}
+
+/* The name of the flag that a letter stands for, or NULL. */
+static const char *short_name(char letter)
+{
+    static const struct {
+        char letter;
+        enum flag_id id;
+    } letters[] = {{'h', FLAG_HELP}, {'q', FLAG_QUIET}, {'o', FLAG_OUTPUT},  {'v', FLAG_VERBOSE},
+                   {'a', FLAG_ALL},  {'n', FLAG_ROWS},  {'d', FLAG_DURATION}};
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (letter == letters[i].letter)
+            return commands_flag_name(letters[i].id);
+    return NULL;
 }
 
 static const struct command_flag *flag_find(const struct command *command, const char *name,
@@ -94,7 +103,7 @@ static const struct command_flag *flag_find(const struct command *command, const
 {
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        if (commands_flag_of(flag, command->verb, true) && strlen(flag->name) == length &&
+        if (commands_flag_of(flag, command) && strlen(flag->name) == length &&
             memcmp(flag->name, name, length) == 0)
             return flag;
     }
@@ -127,7 +136,8 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
                          struct error *error)
 {
     size_t dashes = strspn(word, "-");
-    const char *best = NULL, *name = word + dashes, *other = NULL;
+    const char *best = NULL, *name = word + dashes;
+    const struct command *other = NULL;
     size_t name_length = length > dashes ? length - dashes : 0;
     size_t best_distance = nearest_max(name_length) + 1;
     for (size_t i = 0; i < commands_flags_count; i++) {
@@ -136,16 +146,16 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
         size_t distance = nearest_distance(name, name_length, known, strlen(known));
         if (name_length > 2 && strncmp(name, known, name_length) == 0)
             distance = 0; /* only its beginning was typed */
-        if (commands_flag_of(flag, command->verb, true) && distance < best_distance) {
+        if (commands_flag_of(flag, command) && distance < best_distance) {
             best_distance = distance;
             best = flag->name;
         } else if (distance == 0 && strlen(known) == name_length) {
-            other = flag->verb[0] == '@' ? "top" : flag->verb;
+            other = &commands[flag->command == COMMAND_READERS ? COMMAND_TOP : flag->command];
         }
     }
     error_set(error, ERROR_USAGE, "%s has no flag '%.*s'%s%s%s", command->verb, (int)length, word,
               best ? ", the nearest is '" : "", best ? best : "", best ? "'" : "");
-    return !best && other ? error_hint(error, "it belongs to: memoir help %s", other)
+    return !best && other ? error_hint(error, "it belongs to: memoir help %s", other->verb)
                           : error_hint(error, "memoir help %s", command->verb);
 }
 
@@ -247,6 +257,14 @@ static bool flags_agree(const struct arguments *arguments, struct error *error)
             return error_hint(error, "%s", pairs[i].hint);
         }
     return true;
+}
+
+bool arguments_names(const char *word, enum flag_id id)
+{
+    const char *name = commands_flag_name(id);
+    const char *of_letter = word[0] == '-' && word[1] && !word[2] ? short_name(word[1]) : word;
+    size_t length = of_letter ? strcspn(of_letter, "=") : 0;
+    return length == strlen(name) && memcmp(of_letter, name, length) == 0;
 }
 
 void arguments_free(struct arguments *arguments)

@@ -31,6 +31,9 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
                      struct error *error);
 void arguments_free(struct arguments *arguments);
 
+/* Whether a word is that flag, by its name or its letter, with or without a value. */
+bool arguments_names(const char *word, enum flag_id id);
+
 /* The last value of a flag: NULL if it was not there, "" for a flag without argument. */
 const char *arguments_value(const struct arguments *arguments, enum flag_id flag);
 /* Which of its words the value of a flag is, as commands.def has them; `otherwise` without it. */

@@ -22,7 +22,7 @@
 #define ROW_OPERANDS_PATH            TAKES_PATH, ""
 #define ROW_OPERANDS_VERB            TAKES_VERB, ""
 #define ROW_OPERANDS_WORD(words)     TAKES_WORD, words
-#define ROW_OPERANDS_PROCESS(words)  TAKES_PROCESS, words
+#define ROW_OPERANDS_PROCESS         TAKES_PROCESS, ""
 #define ROW_OPERANDS_PROFILES        TAKES_PROFILES, ""
 #define ROW_OPERANDS_PROFILES_AND_RE TAKES_PROFILES_AND_RE, ""
 #define ROW_OPERANDS_TWO_PROFILES    TAKES_TWO_PROFILES, ""
@@ -45,28 +45,34 @@
 #define ROW_ARGUMENT_CHOICE(words) ARGUMENT_CHOICE, words
 
 const struct command commands[] = {
-#define COMMAND(verb, function, operands, synopsis, brief, details) \
-    {verb, function, ROW_OPERANDS_##operands, synopsis, brief, details},
+#define COMMAND(id, verb, function, operands, synopsis, brief, details) \
+    {COMMAND_##id, verb, function, ROW_OPERANDS_##operands, synopsis, brief, details},
 #include "tool/command/commands.def"
 };
 const size_t commands_count = sizeof commands / sizeof *commands;
 
 static const struct command_answer answers[] = {
-#define ANSWER(verb, base, table) {verb, base, table},
+#define ANSWER(command, base, table) {COMMAND_##command, base, table},
 #include "tool/command/commands.def"
 };
 
 const struct command_flag commands_flags[] = {
-#define FLAG(id, verb, name, argument, brief) \
-    {FLAG_##id, verb, name, ROW_ARGUMENT_##argument, brief},
-#define ALSO(id, verb, name, argument, brief) \
-    {FLAG_##id, verb, name, ROW_ARGUMENT_##argument, brief},
+#define FLAG(id, command, name, argument, brief) \
+    {FLAG_##id, COMMAND_##command, name, ROW_ARGUMENT_##argument, brief},
+#define ALSO(id, command, name, argument, brief) \
+    {FLAG_##id, COMMAND_##command, name, ROW_ARGUMENT_##argument, brief},
 #include "tool/command/commands.def"
 };
 const size_t commands_flags_count = sizeof commands_flags / sizeof *commands_flags;
 
+const struct command_ctl commands_ctl[] = {
+#define CTL(id, word, follows, words) {word, CTL_##follows, words},
+#include "tool/command/commands.def"
+};
+const size_t commands_ctl_count = sizeof commands_ctl / sizeof *commands_ctl;
+
 const struct command_question commands_questions[] = {
-#define QUESTION(verb, question) {verb, question},
+#define QUESTION(command, question) {COMMAND_##command, question},
 #include "tool/command/commands.def"
 };
 const size_t commands_questions_count = sizeof commands_questions / sizeof *commands_questions;
@@ -94,11 +100,11 @@ const struct command *commands_find(const char *verb)
     return NULL;
 }
 
-const struct command_answer *commands_answer(const char *verb)
+const struct command_answer *commands_answer(enum command_id command)
 {
     static const struct command_answer none;
     for (size_t i = 0; i < COUNT_OF(answers); i++)
-        if (strcmp(answers[i].verb, verb) == 0)
+        if (answers[i].command == command)
             return &answers[i];
     return &none;
 }
@@ -184,14 +190,18 @@ bool commands_unknown(const char *word, const char *what, struct error *error)
     return error_hint(error, "memoir help %s", nearest);
 }
 
-bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared)
+bool commands_flag_of(const struct command_flag *flag, const struct command *command)
 {
-    if (flag->verb[0] == '\0')
-        return shared;
-    if (flag->verb[0] != '@')
-        return strcmp(flag->verb, verb) == 0;
-    const struct command *command = commands_find(verb);
-    return shared && command && commands_reads(command);
+    return flag->command == command->id || flag->command == COMMAND_EACH ||
+           (flag->command == COMMAND_READERS && commands_reads(command));
+}
+
+enum ctl_id commands_ctl_find(const char *word)
+{
+    for (size_t i = 0; i < commands_ctl_count; i++)
+        if (strcmp(commands_ctl[i].word, word) == 0)
+            return (enum ctl_id)i;
+    return CTL_OTHER;
 }
 
 bool commands_reads(const struct command *command)

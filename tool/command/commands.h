@@ -19,7 +19,7 @@ enum command_takes {
     TAKES_PATH,
     TAKES_VERB,
     TAKES_WORD,            /* one of `words` */
-    TAKES_PROCESS,         /* then one of `words`, which may take further words */
+    TAKES_PROCESS,         /* further words are the command's own */
     TAKES_PROFILES,        /* tool/session.h sorts these, as those of the next two rows */
     TAKES_PROFILES_AND_RE, /* and a function */
     TAKES_TWO_PROFILES,
@@ -27,7 +27,16 @@ enum command_takes {
     TAKES_COMMAND_LINE, /* that of another tool, passed on unchecked */
 };
 
+/* The commands by name, in the order of `commands`; and, for flags, more than one. */
+enum command_id {
+#define COMMAND(id, ...) COMMAND_##id,
+#include "tool/command/commands.def"
+    COMMAND_READERS, /* each that reads profiles */
+    COMMAND_EACH,
+};
+
 struct command {
+    enum command_id id;
     const char *verb;
     bool (*run)(const struct arguments *arguments, struct error *error);
     enum command_takes takes;
@@ -45,7 +54,7 @@ enum command_base {
 };
 
 struct command_answer {
-    const char *verb;
+    enum command_id command;
     enum command_base base;
     bool table;
 };
@@ -75,15 +84,35 @@ enum command_argument {
 
 struct command_flag {
     enum flag_id id;
-    const char *verb;
+    enum command_id command;
     const char *name;
     enum command_argument takes;
     const char *argument; /* as help prints it; a choice has its words, joined by '|' */
     const char *brief;
 };
 
+/* The words behind `memoir ctl PID`, in the order of `commands_ctl`. */
+enum ctl_id {
+#define CTL(id, ...) CTL_##id,
+#include "tool/command/commands.def"
+    CTL_OTHER, /* that only the process may know */
+};
+
+enum ctl_follows {
+    CTL_NOTHING, /* or a word that can't be completed */
+    CTL_FILE,
+    CTL_KEY,
+    CTL_SETTINGS, /* KEY=VALUE... */
+};
+
+struct command_ctl {
+    const char *word;
+    enum ctl_follows follows;
+    const char *words; /* joined by '|' */
+};
+
 struct command_question {
-    const char *verb;
+    enum command_id command;
     const char *question;
 };
 
@@ -97,6 +126,8 @@ extern const struct command commands[];
 extern const size_t commands_count;
 extern const struct command_flag commands_flags[];
 extern const size_t commands_flags_count;
+extern const struct command_ctl commands_ctl[];
+extern const size_t commands_ctl_count;
 extern const struct command_question commands_questions[];
 extern const size_t commands_questions_count;
 extern const struct command_topic commands_topics[];
@@ -110,15 +141,17 @@ const char *commands_nearest(const char *verb);
 bool commands_unknown(const char *word, const char *what, struct error *error);
 /* "--output" */
 const char *commands_flag_name(enum flag_id id);
-/* Whether the flag belongs to the verb; those of many commands only if `shared`. */
-bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared);
+/* Whether the flag belongs to the command, by itself or as one of many. */
+bool commands_flag_of(const struct command_flag *flag, const struct command *command);
+/* Which of commands_ctl the word is. */
+enum ctl_id commands_ctl_find(const char *word);
 
 /* What is known of its answer; without a row, that it is no table and about one profile. */
-const struct command_answer *commands_answer(const char *verb);
+const struct command_answer *commands_answer(enum command_id command);
 /* Whether its operands are profiles (tool/session.h). */
 bool commands_reads(const struct command *command);
 
-#define COMMAND(verb, function, ...) \
+#define COMMAND(id, verb, function, ...) \
     bool function(const struct arguments *arguments, struct error *error);
 #define TOPIC(name, function, brief) void function(void);
 #include "tool/command/commands.def"

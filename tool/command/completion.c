@@ -13,21 +13,24 @@
 
 static void show_bash(void);
 static void bash_operands(void);
+static void bash_ctl(void);
 static void show_zsh(void);
+static void zsh_ctl(void);
 static void show_fish(void);
+static void fish_ctl(void);
 static void show_fish_verbs(void);
 static void show_fish_flags(void);
 
 bool completion_show(const struct arguments *arguments, struct error *error)
 {
-    const char *shell = arguments->operands[0];
+    static const struct {
+        const char *name;
+        void (*show)(void);
+    } shells[] = {{"bash", show_bash}, {"zsh", show_zsh}, {"fish", show_fish}};
     (void)error;
-    if (strcmp(shell, "bash") == 0)
-        show_bash();
-    else if (strcmp(shell, "zsh") == 0)
-        show_zsh();
-    else
-        show_fish();
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        if (strcmp(arguments->operands[0], shells[i].name) == 0)
+            shells[i].show();
     return true;
 }
 
@@ -65,6 +68,18 @@ static void put_verbs_that(bool (*take)(const struct command *command))
             printf("%s%s", any ? "|" : "", commands[i].verb);
         any = any || take(&commands[i]);
     }
+}
+
+static void put_ctl_words(void)
+{
+    for (size_t i = 0; i < commands_ctl_count; i++)
+        printf("%s%s", i > 0 ? " " : "", commands_ctl[i].word);
+}
+
+static void put_keys(void)
+{
+    for (size_t i = 0; i < CONFIG_COUNT; i++)
+        printf("%s%s", i > 0 ? " " : "", config_options[i].key);
 }
 
 static void put_help_words(void)
@@ -124,7 +139,7 @@ static void put_flags_of(enum command_argument takes)
 {
     bool any = false;
     for (size_t i = 0; i < commands_flags_count; i++) {
-        if (commands_flags[i].takes != takes || commands_flags[i].verb[0] != '@')
+        if (commands_flags[i].takes != takes || commands_flags[i].command != COMMAND_READERS)
             continue;
         printf("%s%s", any ? "|" : "", commands_flags[i].name);
         any = true;
@@ -186,7 +201,8 @@ static void bash_flags(void)
         const struct command_flag *flag = &commands_flags[i];
         if (flag->takes == ARGUMENT_CHOICE) {
             printf("    %s:%s) COMPREPLY=($(compgen -W '",
-                   flag->verb[0] && flag->verb[0] != '@' ? flag->verb : "*", flag->name);
+                   flag->command < COMMAND_READERS ? commands[flag->command].verb : "*",
+                   flag->name);
             put_words(flag->argument);
             printf("' -- \"$word\")); return ;;\n");
         }
@@ -227,12 +243,14 @@ static void show_bash(void)
     for (size_t i = 0; i < commands_count; i++) {
         printf("    %s) flags='", commands[i].verb);
         for (size_t j = 0; j < commands_flags_count; j++) {
-            if (commands_flag_of(&commands_flags[j], commands[i].verb, true))
+            if (commands_flag_of(&commands_flags[j], &commands[i]))
                 printf("%s ", commands_flags[j].name);
         }
         printf("' operands='");
         if (commands[i].takes == TAKES_VERB)
             put_help_words();
+        else if (i == COMMAND_CTL)
+            put_ctl_words();
         else if (commands[i].takes != TAKES_PROGRAM && !takes_files(&commands[i]))
             put_words(commands[i].words);
         printf("' ;;\n");
@@ -251,14 +269,12 @@ static void bash_operands(void)
            "        COMPREPLY+=($(compgen -c -- \"$word\"))\n"
            "    elif [[ $verb == ctl ]] && ((COMP_CWORD == 2)); then\n"
            "        COMPREPLY=($(compgen -W \"$(_memoir_pids)\" -- \"$word\"))\n"
-           "    elif [[ $verb:$before == ctl:dump ]]; then\n"
-           "        _memoir_files\n"
-           "    elif [[ $verb:$before == ctl:show ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"${keys//=/}\" -- \"$word\"))\n"
-           "    elif [[ $verb == ctl ]]; then\n"
+           "    elif [[ $verb == ctl ]] && ((COMP_CWORD == 3)); then\n"
            "        COMPREPLY=($(compgen -W \"$operands $keys\" -- \"$word\"))\n"
            "        [[ $COMPREPLY == *= ]] && compopt -o nospace 2>/dev/null\n"
-           "    elif [[ -n $operands ]]; then\n"
+           "    elif [[ $verb == ctl ]]; then\n");
+    bash_ctl();
+    printf("    elif [[ -n $operands ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
            "    else\n"
            "        _memoir_files\n"
@@ -271,6 +287,30 @@ static void bash_operands(void)
     printf(") _memoir_function ;; esac\n"
            "    fi\n}\n"
            "complete -F _memoir memoir\n");
+}
+
+/* What stands behind a word of `memoir ctl PID`; a word that is none of them is a setting. */
+static void bash_ctl(void)
+{
+    static const char *const answers[] = {
+        [CTL_NOTHING] = "",
+        [CTL_FILE] = " _memoir_files",
+        [CTL_KEY] = " COMPREPLY=($(compgen -W \"${keys//=/}\" -- \"$word\"))",
+        [CTL_SETTINGS] = " COMPREPLY=($(compgen -W \"$keys\" -- \"$word\"));"
+                         " compopt -o nospace 2>/dev/null",
+    };
+    printf("        case ${COMP_WORDS[3]} in\n");
+    for (size_t i = 0; i < commands_ctl_count; i++) {
+        printf("        %s)%s", commands_ctl[i].word, answers[commands_ctl[i].follows]);
+        if (commands_ctl[i].words[0]) {
+            printf("%s ((COMP_CWORD == 4)) && COMPREPLY+=($(compgen -W '",
+                   commands_ctl[i].follows == CTL_NOTHING ? "" : ";");
+            put_words(commands_ctl[i].words);
+            printf("' -- \"$word\"))");
+        }
+        printf(" ;;\n");
+    }
+    printf("        *)%s ;;\n        esac\n", answers[CTL_SETTINGS]);
 }
 
 /* What _arguments does for a flag's argument. */
@@ -311,8 +351,9 @@ static void show_zsh(void)
         put_quoted(options_docs[i].brief, ":");
         printf("'\n");
     }
-    printf("    )\n    _describe -t keys option keys -S = -q\n}\n\n"
-           "_memoir() {\n    local -a verbs\n    verbs=(\n");
+    printf("    )\n    _describe -t keys option keys -S = -q\n}\n\n");
+    zsh_ctl();
+    printf("_memoir() {\n    local -a verbs\n    verbs=(\n");
     for (size_t i = 0; i < commands_count; i++) {
         printf("        '%s:", commands[i].verb);
         put_quoted(commands[i].brief, ":");
@@ -326,7 +367,7 @@ static void show_zsh(void)
         printf("    %s)\n        _arguments", commands[i].verb);
         for (size_t j = 0; j < commands_flags_count; j++) {
             const struct command_flag *flag = &commands_flags[j];
-            if (!commands_flag_of(flag, commands[i].verb, true))
+            if (!commands_flag_of(flag, &commands[i]))
                 continue;
             printf(" \\\n            '%s%s[", flag->id == FLAG_SET ? "*" : "", flag->name);
             put_quoted(flag->brief, "[]:");
@@ -343,9 +384,11 @@ static void show_zsh(void)
         } else if (takes_files(&commands[i]))
             printf(" \\\n            '*:%s:_files'",
                    commands_reads(&commands[i]) ? "profile" : "file");
+        else if (takes == TAKES_PROCESS)
+            printf(" \\\n            '1:process:_pids'%s",
+                   i == COMMAND_CTL ? " '*:::word:_memoir_ctl'" : "");
         else if (takes != TAKES_NOTHING) {
-            printf(" \\\n            %s",
-                   takes == TAKES_PROCESS ? "'1:process:_pids' '2:word:(" : "'1:word:(");
+            printf(" \\\n            '1:word:(");
             put_words(commands[i].words);
             printf(")'");
         }
@@ -354,6 +397,35 @@ static void show_zsh(void)
     printf("    esac\n}\n\n"
            "if [ \"$funcstack[1]\" = _memoir ]; then\n    _memoir \"$@\"\nelse\n"
            "    compdef _memoir memoir\nfi\n");
+}
+
+/* $words begins behind the id of the process. */
+static void zsh_ctl(void)
+{
+    printf("_memoir_ctl() {\n    if ((CURRENT == 1)); then\n"
+           "        _alternative 'words:word:(");
+    put_ctl_words();
+    printf(")' 'options:option:_memoir_option'\n        return\n    fi\n    case $words[1] in\n");
+    for (size_t i = 0; i < commands_ctl_count; i++) {
+        const struct command_ctl *ctl = &commands_ctl[i];
+        if (ctl->follows == CTL_NOTHING && ctl->words[0] == '\0')
+            continue;
+        printf("    %s)", ctl->word);
+        if (ctl->words[0]) {
+            printf(" ((CURRENT == 2)) && compadd ");
+            put_words(ctl->words);
+            printf(";");
+        }
+        if (ctl->follows == CTL_KEY) {
+            printf(" compadd ");
+            put_keys();
+            printf(";");
+        } else if (ctl->follows != CTL_NOTHING) {
+            printf(" %s;", ctl->follows == CTL_FILE ? "_files" : "_memoir_option");
+        }
+        printf(";\n");
+    }
+    printf("    *=*) _memoir_option ;;\n    esac\n}\n\n");
 }
 
 static void show_fish(void)
@@ -374,9 +446,41 @@ static void show_fish(void)
             printf("\\n'\n");
         }
     }
-    printf("end\n\ncomplete -c memoir -f\n");
+    printf("end\n\n");
+    fish_ctl();
+    printf("complete -c memoir -f\n");
     show_fish_verbs();
     show_fish_flags();
+}
+
+/* What stands at the cursor behind `memoir ctl`: a process, a word, what follows it. */
+static void fish_ctl(void)
+{
+    printf("function __memoir_ctl\n    set -l words (commandline -opc)\n"
+           "    switch (count $words)\n    case 2\n        __fish_complete_pids\n"
+           "    case 3\n        printf '%%s\\n' ");
+    put_ctl_words();
+    printf("\n        __memoir_option\n    case '*'\n        switch $words[4]\n");
+    for (size_t i = 0; i < commands_ctl_count; i++) {
+        const struct command_ctl *ctl = &commands_ctl[i];
+        if (ctl->follows == CTL_NOTHING && ctl->words[0] == '\0')
+            continue;
+        printf("        case %s\n", ctl->word);
+        if (ctl->words[0]) {
+            printf("            test (count $words) -eq 4; and printf '%%s\\n' ");
+            put_words(ctl->words);
+            printf("\n");
+        }
+        if (ctl->follows == CTL_FILE)
+            printf("            __fish_complete_path (commandline -ct)\n");
+        else if (ctl->follows == CTL_KEY) {
+            printf("            printf '%%s\\n' ");
+            put_keys();
+            printf("\n");
+        } else if (ctl->follows == CTL_SETTINGS)
+            printf("            __memoir_option\n");
+    }
+    printf("        case '*=*'\n            __memoir_option\n        end\n    end\nend\n\n");
 }
 
 static void show_fish_verbs(void)
@@ -398,9 +502,11 @@ static void show_fish_verbs(void)
             printf("(__fish_complete_subcommand --fcs-skip=2)");
         else if (takes == TAKES_VERB)
             put_help_words();
+        else if (takes == TAKES_PROCESS)
+            printf("%s", i == COMMAND_CTL ? "(__memoir_ctl)" : "(__fish_complete_pids)");
         else
             put_words(commands[i].words);
-        printf("%s'\n", takes == TAKES_PROCESS ? " (__fish_complete_pids)" : "");
+        printf("'\n");
     }
 }
 
@@ -409,14 +515,14 @@ static void show_fish_flags(void)
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
         printf("complete -c memoir ");
-        if (flag->verb[0] == '@') {
+        if (flag->command == COMMAND_READERS) {
             printf("-n '__fish_seen_subcommand_from");
             for (size_t k = 0; k < commands_count; k++)
                 printf("%s%s", commands_reads(&commands[k]) ? " " : "",
                        commands_reads(&commands[k]) ? commands[k].verb : "");
             printf("' ");
-        } else if (flag->verb[0]) {
-            printf("-n '__fish_seen_subcommand_from %s' ", flag->verb);
+        } else if (flag->command != COMMAND_EACH) {
+            printf("-n '__fish_seen_subcommand_from %s' ", commands[flag->command].verb);
         }
         printf("-l %s -d '", flag->name + 2);
         put_quoted(flag->brief, "");

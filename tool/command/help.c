@@ -20,7 +20,7 @@ enum {
 
 static void show_everyday(void);
 static void show_all(void);
-static void flags_print(const char *verb);
+static void flags_print(enum command_id command);
 
 bool help_show(const struct arguments *arguments, struct error *error)
 {
@@ -65,8 +65,8 @@ static void show_everyday(void)
     size_t used = 0;
     title_print();
     for (size_t i = 0; i < commands_questions_count; i++)
-        terminal_row(stdout, commands_questions[i].verb, commands_questions[i].question,
-                     NAME_WIDTH - 4);
+        terminal_row(stdout, commands[commands_questions[i].command].verb,
+                     commands_questions[i].question, NAME_WIDTH - 4);
     for (size_t i = 0; i < commands_topics_count && used < sizeof topics; i++)
         used += (size_t)snprintf(topics + used, sizeof topics - used, "%s%s", i > 0 ? ", " : "",
                                  commands_topics[i].name);
@@ -87,7 +87,7 @@ static void show_all(void)
     for (size_t i = 0; i < commands_topics_count; i++)
         terminal_row(stdout, commands_topics[i].name, commands_topics[i].brief, NAME_WIDTH);
     printf("\nflags of every command:\n");
-    flags_print("");
+    flags_print(COMMAND_EACH);
 }
 
 bool help_version(const struct arguments *arguments, struct error *error)
@@ -123,16 +123,16 @@ void help_command(const struct command *command)
         terminal_fold(stdout, command->details, 0);
     }
     printf("\n");
-    flags_print(command->verb);
+    flags_print(command->id);
     if (commands_reads(command))
-        flags_print("@");
-    flags_print("");
+        flags_print(COMMAND_READERS);
+    flags_print(COMMAND_EACH);
 }
 
-static void flags_print(const char *verb)
+static void flags_print(enum command_id command)
 {
     for (size_t i = 0; i < commands_flags_count; i++)
-        if (strcmp(commands_flags[i].verb, verb) == 0)
+        if (commands_flags[i].command == command)
             help_flag(&commands_flags[i]);
 }
 

@@ -15,10 +15,10 @@
 #include "tool/terminal/terminal.h"
 
 static void show_markdown(void);
-static void markdown_flags(const char *verb);
+static void markdown_flags(enum command_id command);
 static void roff_text(const char *text);
 static void roff_paragraphs(const char *text);
-static void roff_flags(const char *verb);
+static void roff_flags(enum command_id command);
 
 bool man_show(const struct arguments *arguments, struct error *error)
 {
@@ -41,7 +41,7 @@ bool man_show(const struct arguments *arguments, struct error *error)
         "command runs programs with it, controls running ones, and shows their profiles.\n"
         ".SS Questions\n");
     for (size_t i = 0; i < commands_questions_count; i++)
-        printf(".TP\n.B memoir %s\n%s\n", commands_questions[i].verb,
+        printf(".TP\n.B memoir %s\n%s\n", commands[commands_questions[i].command].verb,
                commands_questions[i].question);
     printf(".SH COMMANDS\n");
     for (size_t i = 0; i < commands_count; i++) {
@@ -51,15 +51,15 @@ bool man_show(const struct arguments *arguments, struct error *error)
             printf(".PP\n");
             roff_paragraphs(commands[i].details);
         }
-        roff_flags(commands[i].verb);
+        roff_flags(commands[i].id);
     }
     printf(".SH TOPICS\n");
     for (size_t i = 0; i < commands_topics_count; i++)
         printf(".TP\n.B memoir help %s\n%s\n", commands_topics[i].name, commands_topics[i].brief);
     printf(".SH FLAGS OF COMMANDS THAT READ PROFILES\n");
-    roff_flags("@");
+    roff_flags(COMMAND_READERS);
     printf(".SH FLAGS OF EVERY COMMAND\n");
-    roff_flags("");
+    roff_flags(COMMAND_EACH);
     printf(
         ".SH EXIT STATUS\n"
         ".TP\n.B 0\nsuccess\n"
@@ -85,9 +85,10 @@ static void show_markdown(void)
            "This page is the output of `memoir man --markdown`; its source is "
            "tool/command/commands.def.\n\n"
            "| question | |\n|---|---|\n");
-    for (size_t i = 0; i < commands_questions_count; i++)
-        printf("| %s | [memoir %s](#%s) |\n", commands_questions[i].question,
-               commands_questions[i].verb, commands_questions[i].verb);
+    for (size_t i = 0; i < commands_questions_count; i++) {
+        const char *verb = commands[commands_questions[i].command].verb;
+        printf("| %s | [memoir %s](#%s) |\n", commands_questions[i].question, verb, verb);
+    }
     printf("\nAll commands:\n\n| command | |\n|---|---|\n");
     for (size_t i = 0; i < commands_count; i++) {
         printf("| [%s](#", commands[i].verb);
@@ -101,7 +102,7 @@ static void show_markdown(void)
         printf("\n## %s\n\n    memoir %s%s%s\n\n%s\n", command->verb, command->verb,
                command->synopsis[0] ? " " : "", command->synopsis, command->brief);
         man_markdown(command->details);
-        markdown_flags(command->verb);
+        markdown_flags(command->id);
         if (commands_reads(command))
             printf("\nAlso the [flags of commands that read profiles]"
                    "(#flags-of-commands-that-read-profiles).\n");
@@ -110,9 +111,9 @@ static void show_markdown(void)
     for (size_t i = 0; i < commands_topics_count; i++)
         printf("| `memoir help %s` | %s |\n", commands_topics[i].name, commands_topics[i].brief);
     printf("\n## Flags of commands that read profiles\n");
-    markdown_flags("@");
+    markdown_flags(COMMAND_READERS);
     printf("\n## Flags of every command\n");
-    markdown_flags("");
+    markdown_flags(COMMAND_EACH);
     printf("\n## Exit status\n\n"
            "0 success; 1 found leaks, a limit that was exceeded or a "
            "difference; 2 a wrong command, flag or option; 3 something can't be read or written; "
@@ -144,12 +145,12 @@ void man_markdown(const char *text)
     }
 }
 
-static void markdown_flags(const char *verb)
+static void markdown_flags(enum command_id command)
 {
     bool any = false;
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        if (strcmp(flag->verb, verb) != 0)
+        if (flag->command != command)
             continue;
         if (!any)
             printf("\n| flag | |\n|---|---|\n");
@@ -229,11 +230,11 @@ static void roff_paragraphs(const char *text)
     }
 }
 
-static void roff_flags(const char *verb)
+static void roff_flags(enum command_id command)
 {
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        if (strcmp(flag->verb, verb) != 0)
+        if (flag->command != command)
             continue;
         printf(".TP\n.B ");
         roff_text(flag->name);

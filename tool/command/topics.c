@@ -45,7 +45,7 @@ void topic_filters(void)
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
         inside = inside || flag->id == FLAG_FOCUS;
-        if (inside && strcmp(flag->verb, "@") == 0)
+        if (inside && flag->command == COMMAND_READERS)
             help_flag(flag);
         if (flag->id == FLAG_TAG_IGNORE)
             inside = false;

@@ -60,9 +60,9 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     record->locked = arguments_value(arguments, FLAG_LOCKS) != NULL;
     record->timed = arguments_value(arguments, FLAG_CPU) || arguments_value(arguments, FLAG_WALL) ||
                     arguments_value(arguments, FLAG_RATE_HZ);
-    const char *format = arguments_value(arguments, FLAG_FORMAT);
-    if (format && strcmp(format, "memoir") != 0)
-        snprintf(record->about.format, sizeof record->about.format, "%s", format);
+    if (arguments_choice(arguments, FLAG_FORMAT, 0) != 0) /* the first word is memoir's own */
+        snprintf(record->about.format, sizeof record->about.format, "%s",
+                 arguments_value(arguments, FLAG_FORMAT));
     command_join(record->about.command, sizeof record->about.command, arguments->operands);
     record->about.run = getpid();
     record->oom_before = oom_kills();

@@ -66,6 +66,35 @@ function __memoir_option
     printf 'verbose=%s\tprint every option and its value on standard error when the program starts\n' on off
 end
 
+function __memoir_ctl
+    set -l words (commandline -opc)
+    switch (count $words)
+    case 2
+        __fish_complete_pids
+    case 3
+        printf '%s\n' start stop rate dump leaks record snapshot mark reset purge cpu locks stats show set version help
+        __memoir_option
+    case '*'
+        switch $words[4]
+        case dump
+            __fish_complete_path (commandline -ct)
+        case record
+            test (count $words) -eq 4; and printf '%s\n' stop
+            __fish_complete_path (commandline -ct)
+        case cpu
+            test (count $words) -eq 4; and printf '%s\n' start stop rate reset dump
+        case locks
+            test (count $words) -eq 4; and printf '%s\n' start stop reset
+        case show
+            printf '%s\n' heap heap.rate heap.pace heap.depth heap.memory cpu cpu.clock cpu.rate locks dump.prefix dump.format dump.every dump.freed dump.growth dump.peak dump.interval dump.above dump.above_percent dump.failure dump.signal dump.exit dump.time dump.keep dump.keep_bytes capture capture.replace capture.interval capture.size capture.signals leak.at_exit leak.lsan leak.mappings leak.tags guard harden guard.rate guard.action guard.tight guard.front guard.memory guard.quarantine guard.file guard.suppress guard.stacks guard.readable debug debug.queue debug.reclaim debug.at_exit debug.names recorder recorder.end recorder.memory recorder.run return.delay limit thp numa.nodes cache cache.total stats control conf verbose
+        case set
+            __memoir_option
+        case '*=*'
+            __memoir_option
+        end
+    end
+end
+
 complete -c memoir -f
 complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir and summarize its use of memory'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
@@ -118,11 +147,11 @@ complete -c memoir -n '__fish_seen_subcommand_from shell' -F
 complete -c memoir -n __fish_use_subcommand -a doctor -d 'find out why data or names are missing'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump leaks record snapshot mark reset purge cpu locks stats show set version help (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a '(__memoir_ctl)'
 complete -c memoir -n __fish_use_subcommand -a cpu -d 'sample the CPU time of a running process and show its functions'
-complete -c memoir -n '__fish_seen_subcommand_from cpu' -a ' (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -a '(__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a stats -d 'show where the resident memory of a process is'
-complete -c memoir -n '__fish_seen_subcommand_from stats' -a ' (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from stats' -a '(__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a jeprof -d 'jemalloc'\''s jeprof: the same options, tables and shell'
 complete -c memoir -n '__fish_seen_subcommand_from jeprof' -F
@@ -145,8 +174,8 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the r
 complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep the last profile only, in this format' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'mean bytes between two recorded blocks (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
-complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record every block; at the end, find blocks that nothing points to any more'
-complete -c memoir -n '__fish_seen_subcommand_from run' -l suppressions -d 'with --leaks: leave out lost blocks that match a line of this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record every block; at the end, find lost blocks: no pointer leads to them any more'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l suppressions -d 'with --leaks: leave out lost blocks matching a line of this file' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l error-exitcode -d 'with --leaks: the exit status if there are lost blocks, whatever the program'\''s is' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l guard -d 'guard every block: overflows and uses after free are reported; the option guard'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l debug -d 'check every block as gperftools'\'' debug allocator does: stomped words, writes after free, functions that do not fit; the option debug'
@@ -179,10 +208,10 @@ complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the for
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER, to compare shares only'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'exit with status 1 if anything changed'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'which memory counts as a leak; default auto' -x -a 'auto lost exit growth'
-complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out leaks that match a line of this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out leaks matching a line of this file' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks found'
-complete -c memoir -n '__fish_seen_subcommand_from leaks' -l watch -d 'of a process: see for that long which memory it writes to, before the scan' -x
-complete -c memoir -n '__fish_seen_subcommand_from leaks' -l dry-run -d 'of a process: do not scan it, say for how long its threads would stand still'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l watch -d 'of a process: observe its writes for this long before the scan' -x
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l dry-run -d 'of a process: do not scan it, only say how long its threads would stand still'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes at the peak' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-live -d 'live bytes at the end' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'number of allocations, including each realloc' -x

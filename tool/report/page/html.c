@@ -359,7 +359,7 @@ static void card_note(struct html *html, const struct html_metric *metric)
         fprintf(html->file, "at %s", style_time(text, profile->peak_time_ns));
     else if (strcmp(metric->key, TYPE_INUSE_SPACE) == 0)
         fputs(profile->ended ? "at the end" : "when it was written", html->file);
-    else if (strcmp(metric->key, "short_lived") == 0)
+    else if (strcmp(metric->key, HTML_SHORT_LIVED) == 0)
         fputs("that lived less than 1 ms", html->file);
     else if (total->objects == 0)
         fputs("in all", html->file);

@@ -298,7 +298,7 @@ bool html_metrics_make(struct html *html)
         options.type = (unsigned)types[i];
         options.age_max_us = is_short[i] ? SHORT_US : i == 0 ? options.age_max_us : 0;
         snprintf(metric->key, sizeof metric->key, "%s",
-                 is_short[i] ? "short_lived"
+                 is_short[i] ? HTML_SHORT_LIVED
                              : profile_text(html->profile, html->profile->type[types[i]].name));
         if (!metric_rows(html, metric, &options, is_short[i]) ||
             !metric_flame(html, metric, &options, boxes))

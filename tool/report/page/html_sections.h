@@ -7,6 +7,7 @@
 #include "tool/report/picture/picture.h"
 
 enum { HTML_METRICS_MAX = 9, HTML_PLAIN_ROWS = 20 };
+#define HTML_SHORT_LIVED "short_lived" /* the key of blocks that lived for less than 1 ms */
 
 /* A text that grows; `text` is there after html_text_end. */
 struct html_text {
