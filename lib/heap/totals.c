@@ -329,13 +329,17 @@ static bool look(struct totals_now now)
 {
     bool grown = now.live > load_relaxed(&peak.bytes) && exact_from_start();
     if (grown) {
+        uint64_t now_ms = os_now_ms();
+        bool at_peak = load_relaxed(&totals_at_peak);
         store_relaxed(&peak.bytes, now.live);
-        if (!load_relaxed(&totals_at_peak)) {
+        if (!at_peak) {
             store_relaxed(&totals_at_peak, true);
             store_relaxed(&peak.is.in_sites, true);
-            store_relaxed(&peak.is.time_ms, os_now_ms());
             __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
-            peak_in_sites_copy(load_relaxed(&peak.is.time_ms));
+        }
+        if (!at_peak || now_ms != load_relaxed(&peak.is.time_ms)) {
+            store_relaxed(&peak.is.time_ms, now_ms);
+            peak_in_sites_copy(now_ms);
         }
     }
     if (unlikely(reached(&goals.allocated, now.allocated) || reached(&goals.freed, now.freed) ||
@@ -479,10 +483,6 @@ void totals_tick(uint64_t now_ms)
         store_relaxed(&totals_due, true);
     if (mirror_on())
         store_relaxed(&mirror_head()->last_ms, now_ms);
-    if (load_relaxed(&totals_at_peak)) {
-        store_relaxed(&peak.is.time_ms, now_ms);
-        peak_in_sites_copy(now_ms);
-    }
     if (!series_due(now_ms) || now_ms < load_relaxed(&rest_ms))
         return;
     track_measure_ticks();

@@ -349,11 +349,35 @@ static void series_keeps_the_whole_run(void)
     assert(points[2].time_ms < start + 10000 && points[count - 1].time_ms > time - 10000);
 }
 
+static uint64_t peak_time_ms(void)
+{
+    static const struct account nothing;
+    struct totals_peak peak;
+    totals_peak(&nothing, &peak);
+    return peak.time_ms;
+}
+
+/* Without a free in between: the time of the last growth, and no later one. */
+static void a_growing_peak_has_its_last_time(void)
+{
+    begin(0, 0, 1, 0);
+    uint64_t first_ms = peak_time_ms();
+    assert(usleep(40000) == 0);
+    begin(1, 0, 1, 0);
+    uint64_t last_ms = peak_time_ms();
+    assert(first_ms > 0 && last_ms >= first_ms + 30);
+    totals_tick(last_ms + 20);
+    assert(peak_time_ms() == last_ms);
+    end(0, false);
+    end(1, false);
+}
+
 int main(void)
 {
     uint64_t random = 88172645463325252;
     unit_start();
     sampler_set_rate(SAMPLER_EXACT);
+    a_growing_peak_has_its_last_time();
     renewed_blocks_are_counted_again();
     random_events(&random, unit_times(2000));
     record_every_block();
