@@ -13,6 +13,7 @@
 #include "tool/profile/profile_names.h"
 #include "tool/profile/redact.h"
 #include "tool/profile/series.h"
+#include "tool/profile/temporary.h"
 #include "tool/profile/unsample.h"
 
 #endif

@@ -9,10 +9,11 @@
  * blocks of several sizes, its estimates may want bytes without an object, say if one object was
  * live both at the peak and at the end, with fewer bytes: other such samples get these bytes. A
  * sample of another tool may have had more live than it allocated; the difference is taken from
- * what other samples had before the peak, so that sums stay right. A free right
- * behind its allocation counts as "temporary" there; so other frees come behind a later allocation,
- * unless the two together would be a new peak. Beyond some millions of events, an event stands for
- * several objects, and only bytes are right.
+ * what other samples had before the peak, so that sums stay right. Readers
+ * take a block for temporary if its free is right behind its allocation, so that is the place of
+ * frees of temporary blocks (tool/profile/temporary.h); others come behind a later allocation, unless
+ * the two together would be a new peak. Beyond some millions of events, an event stands for several
+ * objects, and only bytes are right.
  */
 #include "tool/profile/write/write.h"
 
@@ -454,6 +455,7 @@ static void time_put(const struct heaptrack *track, int64_t time_ns)
 static bool before_put(struct heaptrack *track)
 {
     const struct profile_samples *samples = &track->profile->samples;
+    unsigned classes = temporary_classes(track->profile);
     for (size_t i = 0; i < samples->count && !track->failed; i++) {
         struct amount amount = track->samples[i].parts[PART_BEFORE];
         struct objects objects = objects_of(track, i, PART_BEFORE);
@@ -463,7 +465,10 @@ static bool before_put(struct heaptrack *track)
         }
         track->samples[i].trace = trace_put(track, samples->stacks[i]);
         objects_put(track, &objects, track->samples[i].trace);
-        objects_pass(track, &objects, value(track, track->columns.temporary, i) / track->scale);
+        int64_t temporary = track->columns.temporary >= 0
+                                ? value(track, track->columns.temporary, i)
+                                : temporary_blocks(track->profile, i, classes);
+        objects_pass(track, &objects, temporary / track->scale);
     }
     return !track->failed;
 }
