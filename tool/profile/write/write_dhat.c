@@ -18,8 +18,8 @@
 
 enum {
     NS_PER_US = 1000,
-    SHORT_LIFE_US = 1000
-}; /* short: below a millisecond, as in memoir report */
+    SHORT_LIFE_US = 1000, /* as in memoir report */
+};
 
 /* Columns of the profile; -1: there is none. */
 struct columns {

@@ -9,11 +9,11 @@
  * blocks of several sizes, its estimates may want bytes without an object, say if one object was
  * live both at the peak and at the end, with fewer bytes: other such samples get these bytes. A
  * sample of another tool may have had more live than it allocated; the difference is taken from
- * what other samples had before the peak, so that sums stay right. Readers
- * take a block for temporary if its free is right behind its allocation, so that is the place of
- * frees of temporary blocks (tool/profile/temporary.h); others come behind a later allocation, unless
- * the two together would be a new peak. Beyond some millions of events, an event stands for several
- * objects, and only bytes are right.
+ * what other samples had before the peak, so that sums stay right. Readers take a block for
+ * temporary if its free is right behind its allocation, so that is the place of frees of temporary
+ * blocks (tool/profile/temporary.h); others come behind a later allocation, unless the two together
+ * would be a new peak. Beyond some millions of events, an event stands for several objects, and
+ * only bytes are right.
  */
 #include "tool/profile/write/write.h"
 
