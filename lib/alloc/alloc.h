@@ -17,6 +17,7 @@
 
 #include "lib/alloc/account.h"
 #include "lib/alloc/central.h"
+#include "lib/alloc/cut.h"
 #include "lib/alloc/delay.h"
 #include "lib/alloc/empty.h"
 #include "lib/alloc/fatal.h"

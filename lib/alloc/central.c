@@ -144,18 +144,6 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     return span;
 }
 
-/* The state goes first: a child of a fork in between must not find a span whose table of records is
- * that of another span. No home: a later free of one of its blocks is then a double free. */
-static void span_end(struct span *span)
-{
-    store_relaxed(&span->state, SPAN_NONE);
-    span->home = 0;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (span->kinds & KIND_RECORDED)
-        meta_give(meta_at(span->record), span->blocks * sizeof(struct record));
-    pages_give(span);
-}
-
 static unsigned min(unsigned a, unsigned b)
 {
     return a < b ? a : b;
@@ -358,7 +346,7 @@ static void span_emptied(struct central *central, struct span *span)
     central->spans--;
     add_relaxed(&central->here, -(size_t)span->blocks);
     central->fresh -= cut_fresh(span);
-    span_end(span);
+    cut_end(span);
 }
 
 /* `more` of the span's blocks are here again. */

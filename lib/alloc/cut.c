@@ -35,6 +35,18 @@ void cut_begin(struct span *span, size_t units, unsigned blocks, const void *rec
     store_relaxed(live_at(span_block(span, blocks - 1, mark_class(span->mark))), 0);
 }
 
+/* The state goes first: a child of a fork in between must not find a span whose table of records is
+ * that of another span. No home: a later free of one of its blocks is then a double free. */
+void cut_end(struct span *span)
+{
+    store_relaxed(&span->state, SPAN_NONE);
+    span->home = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (span->kinds & KIND_RECORDED)
+        meta_give(meta_at(span->record), span->blocks * sizeof(struct record));
+    pages_give(span);
+}
+
 void cut_take(struct span *span, void **end, unsigned count)
 {
     unsigned class = mark_class(span->mark);

@@ -18,6 +18,8 @@ size_t cut_units(const struct size_class *class, uint32_t spans);
  * look at any time. */
 void cut_begin(struct span *span, size_t units, unsigned blocks, const void *records,
                uint32_t owner);
+/* Its end: it goes back to the pages, and its table of records to meta memory. */
+void cut_end(struct span *span);
 /* Takes `count` of the free blocks, of which there are as many, into end[-1] and downwards: lowest
  * first, or from a random one on with `harden`. */
 void cut_take(struct span *span, void **end, unsigned count);

@@ -123,17 +123,6 @@ void owner_release(const struct span *span)
     lock_give(&owner_of(span)->lock);
 }
 
-/* The state goes first, as in central.c. */
-void owner_end_span(struct span *span)
-{
-    store_relaxed(&span->state, SPAN_NONE);
-    span->home = 0;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (span->kinds & KIND_RECORDED)
-        meta_give(meta_at(span->record), span->blocks * sizeof(struct record));
-    pages_give(span);
-}
-
 /* Takes up to `wanted` blocks of one span; returns how many. */
 static unsigned span_take(struct span *span, size_t size, void **slots, unsigned wanted)
 {
@@ -235,7 +224,7 @@ static bool give_locked(struct owner *owner, struct span *span, void *block)
     owned->spans--;
     owner->spans--;
     add_relaxed(&owned->here, -(uint32_t)span->blocks);
-    owner_end_span(span);
+    cut_end(span);
     return owner->deleted && owner->spans == 0;
 }
 
@@ -371,7 +360,7 @@ static void spare_spans_end(struct owner *owner)
                 owned->spans--;
                 owner->spans--;
                 add_relaxed(&owned->here, -(uint32_t)span->blocks);
-                owner_end_span(span);
+                cut_end(span);
             }
         }
 }

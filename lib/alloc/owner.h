@@ -130,10 +130,9 @@ uint32_t owner_threads(const struct owner *owner);
 void owner_delete(struct owner *owner);
 /* Ending an owner with all its blocks, step by step, so that the caller can end their records: no
  * front has its blocks any more; then one span after the other, out of its lists, until NULL, which
- * the caller gives back (`owner_end_span`, or as a large block); then the owner waits for reuse. */
+ * the caller gives back (`cut_end`, or as a large block); then the owner waits for reuse. */
 void owner_end_begin(struct owner *owner);
 struct span *owner_end_next(struct owner *owner);
-void owner_end_span(struct span *span);
 void owner_end(struct owner *owner);
 
 /* The front of the heap for this owner, first in its list from now on; or NULL. */

@@ -296,7 +296,7 @@ static void end_span(struct span *span, struct heap *heap, const struct caller *
     }
     young_sum((struct heap_sums){.frees = live, .free_bytes = live * size});
     counts_direct(class, 0, live);
-    owner_end_span(span);
+    cut_end(span);
 }
 
 bool cold_grow_up(void)

@@ -23,8 +23,6 @@
 #include "lib/heap/totals.h"
 #include "lib/watch/watch.h"
 
-enum { BORN_BITS = 48 };
-
 track_walker *track_walk;
 static uint64_t lost;
 
@@ -167,18 +165,13 @@ void track_measure_ticks(void)
 
 static uint64_t born_now(void)
 {
-    return (confine_ticks() & (((uint64_t)1 << BORN_BITS) - 1)) | 1; /* 0 means unknown */
+    return (confine_ticks() & (((uint64_t)1 << RECORD_BORN_BITS) - 1)) | 1; /* 0 means unknown */
 }
 
 static void born_set(struct record *record, uint64_t born)
 {
     record->born_low = (uint32_t)born;
     record->born_high = (uint16_t)(born >> 32);
-}
-
-static uint64_t born_of(const struct record *record)
-{
-    return (uint64_t)record->born_high << 32 | record->born_low;
 }
 
 uint64_t track_us(uint64_t ticks)
@@ -188,7 +181,7 @@ uint64_t track_us(uint64_t ticks)
 
 static uint64_t age_us(uint64_t born)
 {
-    return track_us((born_now() - born) & (((uint64_t)1 << BORN_BITS) - 1));
+    return track_us((born_now() - born) & (((uint64_t)1 << RECORD_BORN_BITS) - 1));
 }
 
 static unsigned life_bucket(uint64_t born)
@@ -339,7 +332,7 @@ void track_again(const struct record *record, uint32_t before)
 
 uint64_t track_born(const struct record *record)
 {
-    return record->site == 0 ? TRACK_MOVED : born_of(record);
+    return record->site == 0 ? TRACK_MOVED : record_born(record);
 }
 
 bool track_rate(const struct record *record, unsigned *rate)
@@ -367,7 +360,7 @@ void track_end(struct record *record, const struct caller *caller, size_t usable
     uint32_t word = record->site;
     if (word == 0)
         return;
-    uint64_t born = born_of(record);
+    uint64_t born = record_born(record);
     struct site *site = site_at(site_id(word));
     record->site = 0;
     if (unlikely(load_relaxed(&block_events) != 0))

@@ -18,9 +18,9 @@ void ages_begin(struct scan_ages *ages)
 
 uint64_t ages_ticks(const struct record *record, uint64_t now)
 {
-    uint64_t ticks = (now - block_born(record)) & (((uint64_t)1 << BORN_BITS) - 1);
+    uint64_t ticks = (now - record_born(record)) & (((uint64_t)1 << RECORD_BORN_BITS) - 1);
     /* The counter wraps around: a block that seems to come from the future was born just now. */
-    return ticks >> (BORN_BITS - 1) != 0 ? 0 : ticks;
+    return ticks >> (RECORD_BORN_BITS - 1) != 0 ? 0 : ticks;
 }
 
 void ages_first(struct scan_ages *ages, const struct found *block, const struct record *record)

@@ -58,11 +58,6 @@ const struct record *block_record(uintptr_t start)
     return record != NULL && record->site != 0 ? record : NULL;
 }
 
-uint64_t block_born(const struct record *record)
-{
-    return (uint64_t)record->born_high << 32 | record->born_low;
-}
-
 bool block_at(uintptr_t address, struct found *block)
 {
     const struct span *span = window_has((const void *)address) ? span_find((void *)address) : NULL;
@@ -112,8 +107,8 @@ bool blocks_is_old(const struct blocks_base *base, const struct found *block,
     if (record == NULL)
         return true;
     /* The counter wraps around; nothing is older than half of its range. */
-    return ((base->ticks - block_born(record)) & (((uint64_t)1 << BORN_BITS) - 1)) >>
-               (BORN_BITS - 1) ==
+    return ((base->ticks - record_born(record)) & (((uint64_t)1 << RECORD_BORN_BITS) - 1)) >>
+               (RECORD_BORN_BITS - 1) ==
            0;
 }
 

@@ -24,9 +24,6 @@ void blocks_each_backwards(blocks_visitor *visit, void *context);
 bool block_is_live(uintptr_t start);
 /* The record of a block that has one; its site is not 0. */
 const struct record *block_record(uintptr_t start);
-/* When a recorded block was allocated: the lower BORN_BITS bits of the tick counter. */
-enum { BORN_BITS = 48 };
-uint64_t block_born(const struct record *record);
 /* The block that an address is in. False: it is in none. */
 bool block_at(uintptr_t address, struct found *block);
 

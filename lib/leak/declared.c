@@ -122,7 +122,7 @@ static void identity(const void *block, uint32_t *site, uint64_t *born)
     if (record == NULL)
         return;
     *site = record->site;
-    *born = block_born(record);
+    *born = record_born(record);
 }
 
 static bool is_block(const void *block)

@@ -43,6 +43,13 @@ struct record {
     uint32_t born_low;
 };
 
+/* When the block of a record began: the lower RECORD_BORN_BITS bits of the tick counter. */
+enum { RECORD_BORN_BITS = 48 };
+INLINE uint64_t record_born(const struct record *record)
+{
+    return (uint64_t)record->born_high << 32 | record->born_low;
+}
+
 /* The same for a large block. */
 struct large_record {
     struct record record;

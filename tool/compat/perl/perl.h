@@ -83,6 +83,7 @@ enum perl_by perl_by(const struct compat_words *words);
 
 /* Numbers as Perl's print them: megabytes, bytes, objects, seconds, samples. */
 const char *perl_number(const struct perl_stacks *stacks, double value, char text[40]);
+const char *perl_number_or_dot(const struct perl_stacks *stacks, double value, char text[40]);
 const char *perl_percent(double part, double whole, char text[40]);
 const char *perl_units(const struct perl_stacks *stacks);
 

@@ -23,7 +23,6 @@ static void print_code(const struct perl_source *source,
                        size_t count);
 static void print_file(const char *file);
 static void print_line(const struct perl_stacks *stacks, const struct place *sum);
-static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40]);
 
 void perl_disasm(const struct perl_source *source, const struct symbol_code *code)
 {
@@ -104,9 +103,9 @@ static void print_code(const struct perl_source *source,
         print_line(source->stacks, &sum);
         for (size_t i = first; i < end; i++)
             printf("%6s %6s    %8" PRIx64 ": %6s\n",
-                   or_dot(source->stacks, places[i].flat, text[0]),
-                   or_dot(source->stacks, places[i].cum, text[1]), instructions[i].address,
-                   instructions[i].text);
+                   perl_number_or_dot(source->stacks, places[i].flat, text[0]),
+                   perl_number_or_dot(source->stacks, places[i].cum, text[1]),
+                   instructions[i].address, instructions[i].text);
     }
 }
 
@@ -132,15 +131,10 @@ static void print_line(const struct perl_stacks *stacks, const struct place *sum
         const char *shown = line + strspn(line, " \t");
         line[strcspn(line, "\r\n")] = '\0';
         terminal_clean(line, strlen(line));
-        printf("%6s %6s %5" PRIu32 ": %s\n", or_dot(stacks, sum->flat, text[0]),
-               or_dot(stacks, sum->cum, text[1]), sum->line, shown);
+        printf("%6s %6s %5" PRIu32 ": %s\n", perl_number_or_dot(stacks, sum->flat, text[0]),
+               perl_number_or_dot(stacks, sum->cum, text[1]), sum->line, shown);
     }
     free(line);
     if (file)
         fclose(file);
-}
-
-static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40])
-{
-    return value == 0 ? "." : perl_number(stacks, value, text);
 }

@@ -29,7 +29,6 @@ static uint32_t line_of(const struct perl_source *source, const struct symbol_co
                         const struct range *range, uint32_t location);
 static void print_lines(const struct perl_stacks *stacks, const struct range *range,
                         const double *numbers, FILE *file);
-static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40]);
 
 void perl_list(const struct perl_source *source, const struct symbol_code *code)
 {
@@ -160,15 +159,10 @@ static void print_lines(const struct perl_stacks *stacks, const struct range *ra
             puts("---");
         line[strcspn(line, "\r\n")] = '\0';
         terminal_clean(line, strlen(line));
-        printf("%6s %6s %4u: %s\n", or_dot(stacks, inside ? pair[0] : 0, text[0]),
-               or_dot(stacks, inside ? pair[1] : 0, text[1]), number, line);
+        printf("%6s %6s %4u: %s\n", perl_number_or_dot(stacks, inside ? pair[0] : 0, text[0]),
+               perl_number_or_dot(stacks, inside ? pair[1] : 0, text[1]), number, line);
         if (number == range->last)
             puts("---");
     }
     free(line);
-}
-
-static const char *or_dot(const struct perl_stacks *stacks, double value, char text[40])
-{
-    return value == 0 ? "." : perl_number(stacks, value, text);
 }

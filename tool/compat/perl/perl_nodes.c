@@ -159,6 +159,11 @@ enum perl_by perl_by(const struct compat_words *words)
                                                : PERL_BY_FUNCTION;
 }
 
+const char *perl_number_or_dot(const struct perl_stacks *stacks, double value, char text[40])
+{
+    return value == 0 ? "." : perl_number(stacks, value, text);
+}
+
 const char *perl_number(const struct perl_stacks *stacks, double value, char text[40])
 {
     switch (unit_of(stacks)) {

@@ -18,6 +18,12 @@ bool read_refuse(struct read_error *error, uint64_t offset, const char *format, 
     return false;
 }
 
+bool read_refuse_at(struct read_error *error, const struct read_input *input, const char *at,
+                    const char *reason)
+{
+    return read_refuse(error, (uint64_t)(at - input->bytes), "%s", reason);
+}
+
 bool read_lacks(struct read_error *error, const char *format, ...)
 {
     va_list arguments;

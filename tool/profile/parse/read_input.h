@@ -49,5 +49,8 @@ bool read_lacks(struct read_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool read_refuse(struct read_error *error, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* At a place in the input. */
+bool read_refuse_at(struct read_error *error, const struct read_input *input, const char *at,
+                    const char *reason);
 
 #endif

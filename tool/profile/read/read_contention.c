@@ -27,11 +27,6 @@ struct reading {
     struct text_names names;
 };
 
-static bool refuse_at(struct reading *it, const char *at, const char *reason)
-{
-    return read_refuse(it->error, (uint64_t)(at - it->input->bytes), "%s", reason);
-}
-
 static bool is_stack(const struct text *line)
 {
     struct text rest = *line;
@@ -77,7 +72,7 @@ static bool add_stack(struct reading *it, struct text line)
     if (text_number(&line, &times))
         text_blank(&line);
     if (!text_word(&line, "@") || !text_stack(profile, &line, &it->stack, &stack))
-        return refuse_at(it, line.at, "a stack without an address");
+        return read_refuse_at(it->error, it->input, line.at, "a stack without an address");
     size_t row = profile_sample(profile, stack, 0);
     if (profile->failed)
         return false;

@@ -25,11 +25,6 @@ struct reading {
     struct text_names names;
 };
 
-static bool refuse_at(struct reading *it, const char *at, const char *reason)
-{
-    return read_refuse(it->error, (uint64_t)(at - it->input->bytes), "%s", reason);
-}
-
 /* "NAME profile: total N"; the name. */
 static bool take_head(struct text line, struct text *name)
 {
@@ -101,10 +96,10 @@ static bool read_stacks(struct reading *it)
             break;
         }
         if (!text_number(&line, &count) || count > INT64_MAX)
-            return refuse_at(it, line.at, "the number of stacks is missing");
+            return read_refuse_at(it->error, it->input, line.at, "the number of stacks is missing");
         text_blank(&line);
         if (!text_word(&line, "@") || !text_stack(it->profile, &line, &it->stack, &stack))
-            return refuse_at(it, line.at, "a stack without an address");
+            return read_refuse_at(it->error, it->input, line.at, "a stack without an address");
         size_t row = profile_sample(it->profile, stack, take_labels(it));
         if (!it->profile->failed)
             it->profile->samples.values[0][row] = (int64_t)count;

@@ -32,26 +32,22 @@ struct reading {
     struct text_names names;
 };
 
-static bool refuse_at(struct reading *it, const char *at, const char *reason)
-{
-    return read_refuse(it->error, (uint64_t)(at - it->input->bytes), "%s", reason);
-}
-
 static bool take_numbers(struct reading *it, struct text *line, int64_t numbers[COLUMNS])
 {
     static const char *const before[COLUMNS] = {"", ":", "[", ":"};
     for (unsigned i = 0; i < COLUMNS; i++) {
         text_blank(line);
         if (!text_word(line, before[i]))
-            return refuse_at(it, line->at,
-                             "the numbers of a stack do not have the form N: N [N: N]");
+            return read_refuse_at(it->error, it->input, line->at,
+                                  "the numbers of a stack do not have the form N: N [N: N]");
         text_blank(line);
         if (!text_signed(line, &numbers[i]))
-            return refuse_at(it, line->at, "a number is missing or has more than 63 bits");
+            return read_refuse_at(it->error, it->input, line->at,
+                                  "a number is missing or has more than 63 bits");
     }
     text_blank(line);
     if (!text_word(line, "]"))
-        return refuse_at(it, line->at, "a bracket is missing");
+        return read_refuse_at(it->error, it->input, line->at, "a bracket is missing");
     text_blank(line);
     return true;
 }
@@ -69,7 +65,7 @@ static bool take_kind(struct reading *it, struct text line, bool brackets_repeat
     word.end = line.at;
     if (text_word(&line, "/") && line.at < line.end &&
         (!text_number(&line, &number) || number > INT64_MAX))
-        return refuse_at(it, line.at, "the sampling rate is missing");
+        return read_refuse_at(it->error, it->input, line.at, "the sampling rate is missing");
     if (text_starts(&word, "growth") || text_starts(&word, "fragmentation")) {
         profile->kind = PROFILE_GROWTH;
         profile->format = "gperftools growth";
@@ -93,7 +89,8 @@ static bool read_head(struct reading *it)
     if (text_starts(&line, "---")) /* of a server's answer */
         text_line(&it->text, &line);
     if (!text_word(&line, "heap profile:"))
-        return refuse_at(it, line.at, "the line does not begin with heap profile:");
+        return read_refuse_at(it->error, it->input, line.at,
+                              "the line does not begin with heap profile:");
     profile->kind = PROFILE_HEAP;
     if (!take_numbers(it, &line, sums))
         return false;
@@ -159,7 +156,7 @@ static bool read_stacks(struct reading *it)
         if (!take_numbers(it, &line, seen))
             return false;
         if (!text_word(&line, "@") || !text_stack(it->profile, &line, &it->stack, &stack))
-            return refuse_at(it, line.at, "a stack without an address");
+            return read_refuse_at(it->error, it->input, line.at, "a stack without an address");
         add_sample(it, stack, seen);
     }
     return true;

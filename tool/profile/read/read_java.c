@@ -31,11 +31,6 @@ struct reading {
     struct text_stack stack;
 };
 
-static bool refuse_at(struct reading *it, const char *at, const char *reason)
-{
-    return read_refuse(it->error, (uint64_t)(at - it->input->bytes), "%s", reason);
-}
-
 /* "sampling period = 100" and its like. False: it is no setting. */
 static bool take_setting(struct reading *it, struct text line)
 {
@@ -68,7 +63,7 @@ static bool take_stack(struct reading *it, struct text *line, uint32_t *stack)
     it->stack.count = 0;
     for (text_blank(line); line->at < line->end; text_blank(line)) {
         if (!text_hex(line, &address))
-            return refuse_at(it, line->at, "a stack without an address");
+            return read_refuse_at(it->error, it->input, line->at, "a stack without an address");
         if (!text_push(profile, &it->stack, java_location(profile, &it->names, address)))
             return false;
     }
@@ -88,7 +83,7 @@ static bool take_sample(struct reading *it, struct text line, bool *taken)
     if (!*taken)
         return true;
     if (it->heap && count <= 0)
-        return refuse_at(it, line.at, "bytes without an object");
+        return read_refuse_at(it->error, it->input, line.at, "bytes without an object");
     if (!take_stack(it, &line, &stack))
         return false;
     label.unit = label.key;

@@ -52,11 +52,6 @@ struct reading {
     struct text_stack stack;
 };
 
-static bool refuse_at(struct reading *it, const char *at, const char *reason)
-{
-    return read_refuse(it->error, (uint64_t)(at - it->input->bytes), "%s", reason);
-}
-
 /* tN: or t*:, and the four numbers. */
 static bool take_row(struct reading *it, struct text *line, struct row *row)
 {
@@ -64,26 +59,28 @@ static bool take_row(struct reading *it, struct text *line, struct row *row)
     const char *start = line->at;
     memset(row, 0, sizeof *row);
     if (!text_word(line, "t"))
-        return refuse_at(it, start, "a line is neither a stack nor the numbers of a thread");
+        return read_refuse_at(it->error, it->input, start,
+                              "a line is neither a stack nor the numbers of a thread");
     if (text_word(line, "*"))
         row->thread = EVERY_THREAD;
     else if (text_number(line, &thread) && thread <= INT64_MAX)
         row->thread = (int64_t)thread;
     else
-        return refuse_at(it, line->at, "the number of a thread is missing");
+        return read_refuse_at(it->error, it->input, line->at, "the number of a thread is missing");
     static const char *const before[COLUMNS] = {":", ":", "[", ":"};
     for (unsigned i = 0; i < COLUMNS; i++) {
         text_blank(line);
         if (!text_word(line, before[i]))
-            return refuse_at(it, line->at,
-                             "the numbers of a thread do not have the form N: N [N: N]");
+            return read_refuse_at(it->error, it->input, line->at,
+                                  "the numbers of a thread do not have the form N: N [N: N]");
         text_blank(line);
         if (!text_number(line, &row->seen[i]) || row->seen[i] > INT64_MAX)
-            return refuse_at(it, line->at, "a number is missing or has more than 63 bits");
+            return read_refuse_at(it->error, it->input, line->at,
+                                  "a number is missing or has more than 63 bits");
     }
     text_blank(line);
     if (!text_word(line, "]"))
-        return refuse_at(it, line->at, "a bracket is missing");
+        return read_refuse_at(it->error, it->input, line->at, "a bracket is missing");
     text_trim(line);
     return true;
 }
@@ -110,7 +107,8 @@ static bool read_head(struct reading *it)
     struct row row;
     text_line(&it->text, &line);
     if (!text_word(&line, "heap_v2/") || !text_number(&line, &rate))
-        return refuse_at(it, line.at, "the sampling rate after heap_v2/ is missing");
+        return read_refuse_at(it->error, it->input, line.at,
+                              "the sampling rate after heap_v2/ is missing");
     it->rate = it->input->options.raw ? 1 : (double)rate;
     it->profile->period = rate <= 1 ? 0 : rate > INT64_MAX ? INT64_MAX : (int64_t)rate;
     for (before = it->text; text_line(&it->text, &line); before = it->text) {
@@ -272,14 +270,14 @@ static bool read_stacks(struct reading *it)
         if (text_word(&line, "@")) {
             add_stack(it, stack);
             if (!text_stack(it->profile, &line, &it->stack, &stack))
-                return refuse_at(it, line.at, "a stack without an address");
+                return read_refuse_at(it->error, it->input, line.at, "a stack without an address");
             open = true;
         } else if (line.at < line.end) {
             struct row row, *place;
             if (!take_row(it, &line, &row))
                 return false;
             if (!open)
-                return refuse_at(it, line.at, "numbers without a stack");
+                return read_refuse_at(it->error, it->input, line.at, "numbers without a stack");
             if ((place = profile_list_add(it->profile, &it->rows, sizeof row)) != NULL)
                 *place = row;
         }
