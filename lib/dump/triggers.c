@@ -212,14 +212,61 @@ void trigger_limit(const struct trigger *trigger, const struct totals_now *now,
         lower((uint64_t *)((char *)limits + kind->limit), trigger->next);
 }
 
-/* Sets the nearest limits. Called after any change, with the totals of that moment. */
-static void arm_locked(const struct totals_now *now)
+/* The totals of a moment: usable bytes, and the requested ones, which gperftools counts. */
+struct moment {
+    struct totals_now usable, requested;
+};
+
+static void row_add(void *context, const struct track_row *row)
 {
-    struct totals_limits limits = {0};
+    struct totals_now *sum = context;
+    sum->allocated += row->allocated.requested;
+    sum->live += row->live.requested;
+}
+
+/* Requested bytes are known while every block is recorded, as gperftools' profiler has it. */
+static struct moment moment_now_locked(void)
+{
+    struct moment now = {.usable = totals_now()};
+    bool theirs = false;
+    for (unsigned i = 0; i < TRIGGERS; i++)
+        theirs |= is_gperftools(&triggers[i]) && kinds[triggers[i].kind].total != NULL;
+    now.requested = now.usable;
+    if (!theirs || sampler_rate() != SAMPLER_EXACT)
+        return now;
+    now.requested = (struct totals_now){0};
+    track_each(row_add, &now.requested);
+    if (now.requested.allocated > now.requested.live)
+        now.requested.freed = now.requested.allocated - now.requested.live;
+    return now;
+}
+
+static const struct totals_now *counted_by(const struct trigger *trigger, const struct moment *now)
+{
+    return is_gperftools(trigger) ? &now->requested : &now->usable;
+}
+
+/* As many usable bytes ahead as requested ones are missing: these are reached later, if at all. */
+static void lower_ahead(uint64_t *limit, uint64_t usable, uint64_t goal, uint64_t requested)
+{
+    if (goal != 0)
+        lower(limit, usable + (goal > requested ? goal - requested : 0));
+}
+
+/* Sets the nearest limits. Called after any change, with the totals of that moment. */
+static void arm_locked(const struct moment *now)
+{
+    struct totals_limits limits = {0}, theirs = {0};
+    const struct totals_now *usable = &now->usable, *requested = &now->requested;
     for (unsigned i = 0; i < TRIGGERS; i++)
         if (triggers[i].style != NULL)
-            trigger_limit(&triggers[i], now, &limits);
-    totals_arm(&limits, now);
+            trigger_limit(&triggers[i], counted_by(&triggers[i], now),
+                          is_gperftools(&triggers[i]) ? &theirs : &limits);
+    lower_ahead(&limits.allocated, usable->allocated, theirs.allocated, requested->allocated);
+    lower_ahead(&limits.freed, usable->freed, theirs.freed, requested->freed);
+    lower_ahead(&limits.live, usable->live, theirs.live, requested->live);
+    lower_ahead(&limits.time_ms, 0, theirs.time_ms, 0);
+    totals_arm(&limits, usable);
 }
 
 static uint64_t bit_of(uint64_t number)
@@ -242,23 +289,24 @@ static void run_locked(void)
     if (load_relaxed(&last_of) == os_pid())
         return;
     uint64_t now_ms = os_now_ms(), came = signals_taken();
-    struct totals_now now = totals_now();
+    struct moment now = moment_now_locked();
     for (unsigned i = 0; i < TRIGGERS; i++) {
         struct trigger *trigger = &triggers[i];
+        const struct totals_now *counted = counted_by(trigger, &now);
         if (trigger->style == NULL)
             continue;
         if (trigger->kind == DUMP_SIGNAL ? !(came & bit_of(trigger->step))
-                                         : !trigger_due(trigger, &now, now_ms))
+                                         : !trigger_due(trigger, counted, now_ms))
             continue;
         if (trigger->style->run != NULL) {
             store_relaxed(&pending, trigger->style->run);
             continue;
         }
         uint64_t from_ms = os_now_ms();
-        dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &now);
+        dump_write_locked(trigger->style, trigger->kind, NULL, NULL, counted);
         trigger_took(trigger, from_ms, os_now_ms());
         for (unsigned k = 0; k < TRIGGERS; k++)
-            trigger_dumped(&triggers[k], trigger->style, &now);
+            trigger_dumped(&triggers[k], trigger->style, counted);
     }
     arm_locked(&now);
 }
@@ -299,11 +347,11 @@ void triggers_reset(void)
 {
     if (!load_relaxed(&any) || !dump_lock(true))
         return;
-    struct totals_now now = totals_now();
+    struct moment now = moment_now_locked();
     uint64_t now_ms = os_now_ms();
     for (unsigned i = 0; i < TRIGGERS; i++) {
         triggers[i].next = 0;
-        trigger_wait(&triggers[i], &now, now_ms);
+        trigger_wait(&triggers[i], counted_by(&triggers[i], &now), now_ms);
     }
     arm_locked(&now);
     dump_unlock();
@@ -343,16 +391,17 @@ static bool set(const struct dump_style *style, enum dump_reason kind, bool shar
         return false;
     if (step != 0)
         threads_keep_names();
-    struct totals_now now = totals_now();
     struct trigger *trigger = find_locked(style, kind, share);
     if (trigger != NULL) {
         store_relaxed(&any, true);
         *trigger = (struct trigger){
             .style = step == 0 ? NULL : style, .kind = kind, .share = share, .step = step};
-        trigger_wait(trigger, &now, os_now_ms());
         if (kind == DUMP_FAILURE)
             store_relaxed(&failure_awaited, step != 0 || failure_awaited);
     }
+    struct moment now = moment_now_locked();
+    if (trigger != NULL)
+        trigger_wait(trigger, counted_by(trigger, &now), os_now_ms());
     arm_locked(&now);
     dump_unlock();
     return trigger != NULL || step == 0;
@@ -376,11 +425,11 @@ static void dump_all(enum dump_reason kind, const char *words, bool once)
 {
     if (!load_relaxed(&any) || !dump_lock(true))
         return;
-    struct totals_now now = totals_now();
+    struct moment now = moment_now_locked();
     for (unsigned i = 0; i < TRIGGERS; i++) {
         if (triggers[i].style == NULL || triggers[i].kind != kind)
             continue;
-        dump_write_locked(triggers[i].style, kind, NULL, words, &now);
+        dump_write_locked(triggers[i].style, kind, NULL, words, counted_by(&triggers[i], &now));
         if (once)
             triggers[i].style = NULL;
     }
