@@ -11,6 +11,7 @@
 #include "lib/alloc/delay.h"
 #include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
+#include "lib/alloc/lent.h"
 #include "lib/alloc/outside.h"
 #include "lib/alloc/owner.h"
 #include "lib/alloc/spare.h"
@@ -45,6 +46,7 @@ static void sums_add(struct account_sum *to, const struct heap_sums *sums);
 INLINE void add_to_class(void *sum, unsigned class, const struct blocks *more);
 static struct account_sum sum_of(const struct blocks *blocks, unsigned class);
 RACY static uint64_t taken_read(const struct heap *heap, unsigned mark);
+static void add_lent(struct account *account);
 
 void account_class(unsigned class, struct account_sum *sum)
 {
@@ -314,6 +316,22 @@ void account_take(struct account *account)
     account->mapped_bytes = arena_mapped() + outside_mapped();
     account->resident_bytes =
         used_bytes + account->dirty_bytes + account->metadata_bytes + outside_mapped();
+    add_lent(account);
+}
+
+/* Memory that the program lends is part of the heap while blocks lie in it, or while it waits for
+ * blocks. */
+static void add_lent(struct account *account)
+{
+    uint64_t active = load_relaxed(&lent_all.active_bytes);
+    uint64_t live = load_relaxed(&lent_all.live_bytes);
+    uint64_t dirty = load_relaxed(&lent_all.dirty_bytes);
+    uint64_t retained = load_relaxed(&lent_all.retained_bytes);
+    account->fragmented_bytes += active > live ? active - live : 0;
+    account->dirty_bytes += dirty;
+    account->clean_bytes += retained;
+    account->mapped_bytes += active + dirty + retained;
+    account->resident_bytes += active + dirty;
 }
 
 static struct account_apart apart;
@@ -328,7 +346,7 @@ void account_ask_kernel(struct account *account, bool waits)
     enum { PARTS_MAX = 2048 }; /* of 4 MiB: all of a heap up to 8 GiB */
     size_t max = waits ? OS_ALL_PARTS : PARTS_MAX;
     account->metadata_bytes = arena_tables_resident(max);
-    account->resident_bytes = arena_resident(max) + outside_resident(max);
+    account->resident_bytes = arena_resident(max) + outside_resident(max) + lent_resident(max);
     if (apart.blocks != NULL) {
         account->metadata_bytes += apart.tables(max);
         account->resident_bytes += apart.blocks(max);

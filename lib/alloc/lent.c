@@ -20,6 +20,16 @@ static struct extent *spare; /* by `next` */
 static uintptr_t lowest = UINTPTR_MAX, highest;
 static bool given_up;
 
+struct lender lent_all;
+
+/* A counter of the lender, and the one of all. */
+#define COUNT(lender, field, more)            \
+    do {                                      \
+        uint64_t added = (more);              \
+        add_relaxed(&(lender)->field, added); \
+        add_relaxed(&lent_all.field, added);  \
+    } while (0)
+
 void lent_give_up(void)
 {
     store_relaxed(&given_up, true);
@@ -156,14 +166,20 @@ void extent_drop(struct extent *extent)
     lock_give(&lent_lock);
 }
 
+static void free_count(struct lender *lender, unsigned state, uint64_t more)
+{
+    if (state == EXTENT_DIRTY)
+        COUNT(lender, dirty_bytes, more);
+    else
+        COUNT(lender, retained_bytes, more);
+}
+
 /* Out of the list of free ones. */
 static void busy_locked(struct extent *extent)
 {
     struct lender *lender = extent->lender;
     list_remove(list_of_free(lender, extent->bytes), extent);
-    uint64_t *bytes =
-        extent->state == EXTENT_DIRTY ? &lender->dirty_bytes : &lender->retained_bytes;
-    add_relaxed(bytes, -extent->bytes);
+    free_count(lender, extent->state, -extent->bytes);
     extent->state = EXTENT_BUSY;
 }
 
@@ -280,8 +296,7 @@ static void free_locked(struct extent *extent, unsigned state)
     extent->state = (uint8_t)state;
     extent->freed_ms = os_now_ms();
     list_add(list_of_free(lender, extent->bytes), extent);
-    add_relaxed(state == EXTENT_DIRTY ? &lender->dirty_bytes : &lender->retained_bytes,
-                extent->bytes);
+    free_count(lender, state, extent->bytes);
 }
 
 void extent_free(struct extent *extent, unsigned state)
@@ -297,9 +312,9 @@ static void begin_large_locked(struct extent *extent)
     struct lender *lender = extent->lender;
     extent->state = EXTENT_LARGE;
     list_add(&lender->used, extent);
-    add_relaxed(&lender->active_bytes, extent->bytes);
-    add_relaxed(&lender->live_bytes, extent->bytes);
-    add_relaxed(&lender->large_bytes, extent->bytes);
+    COUNT(lender, active_bytes, extent->bytes);
+    COUNT(lender, live_bytes, extent->bytes);
+    COUNT(lender, large_bytes, extent->bytes);
 }
 
 static void end_large_locked(struct extent *extent)
@@ -308,9 +323,9 @@ static void end_large_locked(struct extent *extent)
     list_remove(&lender->used, extent);
     extent->state = EXTENT_BUSY;
     extent->zero = false;
-    add_relaxed(&lender->active_bytes, -extent->bytes);
-    add_relaxed(&lender->live_bytes, -extent->bytes);
-    add_relaxed(&lender->large_bytes, -extent->bytes);
+    COUNT(lender, active_bytes, -extent->bytes);
+    COUNT(lender, live_bytes, -extent->bytes);
+    COUNT(lender, large_bytes, -extent->bytes);
 }
 
 void *extent_begin_large(struct extent *extent)
@@ -321,7 +336,7 @@ void *extent_begin_large(struct extent *extent)
     if (ok) {
         begin_large_locked(extent);
         lent_table_put(start_of(extent), KEY_PAGE, extent);
-        add_relaxed(&extent->lender->allocs[0], 1);
+        COUNT(extent->lender, allocs[0], 1);
     }
     lock_give(&lent_lock);
     return ok ? extent->start : NULL;
@@ -375,8 +390,8 @@ void extent_begin_slab(struct extent *extent, unsigned class)
         extent->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
     }
     list_add(&lender->slabs[class], extent);
-    add_relaxed(&lender->active_bytes, extent->bytes);
-    add_relaxed(&lender->slab_count[class], 1);
+    COUNT(lender, active_bytes, extent->bytes);
+    COUNT(lender, slab_count[class], 1);
     for (uintptr_t at = start_of(extent); at < end_of(extent); at += page)
         lent_table_put(at, KEY_PAGE, extent);
     lock_give(&lent_lock);
@@ -387,8 +402,8 @@ static void end_slab_locked(struct extent *extent, struct extent **list)
     struct lender *lender = extent->lender;
     list_remove(list, extent);
     extent->zero = false;
-    add_relaxed(&lender->active_bytes, -extent->bytes);
-    add_relaxed(&lender->slab_count[extent->class], -1);
+    COUNT(lender, active_bytes, -extent->bytes);
+    COUNT(lender, slab_count[extent->class], -1);
     for (uintptr_t at = start_of(extent); at < end_of(extent); at += os_page_size())
         lent_table_remove(at, KEY_PAGE);
     free_locked(extent, EXTENT_DIRTY);
@@ -411,8 +426,8 @@ void *lent_take(struct lender *lender, unsigned class)
             list_remove(&lender->slabs[class], slab);
             list_add(&lender->used, slab);
         }
-        add_relaxed(&lender->allocs[class], 1);
-        add_relaxed(&lender->live_bytes, class_size(class));
+        COUNT(lender, allocs[class], 1);
+        COUNT(lender, live_bytes, class_size(class));
     }
     lock_give(&lent_lock);
     return block;
@@ -476,7 +491,7 @@ bool lent_give(void *p, struct lender **freed)
         struct lender *lender = extent->lender;
         bool large = extent->state == EXTENT_LARGE;
         unsigned class = large ? 0 : extent->class;
-        add_relaxed(&lender->frees[class], 1);
+        COUNT(lender, frees[class], 1);
         if (large) {
             lent_table_remove(start_of(extent), KEY_PAGE);
             end_large_locked(extent);
@@ -484,7 +499,7 @@ bool lent_give(void *p, struct lender **freed)
             *freed = lender;
         } else {
             extent->bits[number / 64] |= UINT64_C(1) << (number % 64);
-            add_relaxed(&lender->live_bytes, -class_size(class));
+            COUNT(lender, live_bytes, -class_size(class));
             if (extent->free++ == 0) {
                 list_remove(&lender->used, extent);
                 list_add(&lender->slabs[class], extent);
@@ -521,9 +536,30 @@ struct lent_sums lent_reset(struct lender *lender)
             end_slab_locked(lender->slabs[class], &lender->slabs[class]);
     for (unsigned class = 0; class < CLASS_COUNT; class ++) {
         sums.blocks += lender->allocs[class] - lender->frees[class];
-        store_relaxed(&lender->frees[class], lender->allocs[class]);
+        COUNT(lender, frees[class], lender->allocs[class] - lender->frees[class]);
     }
-    store_relaxed(&lender->live_bytes, 0);
+    COUNT(lender, live_bytes, -lender->live_bytes);
     lock_give(&lent_lock);
     return sums;
+}
+
+struct asked {
+    size_t parts_max, resident;
+};
+
+static void ask(void *context, const struct extent *extent)
+{
+    struct asked *asked = context;
+    if (extent->state != EXTENT_RETAINED)
+        asked->resident += os_resident(extent->start, extent->bytes, asked->parts_max);
+}
+
+size_t lent_resident(size_t parts_max)
+{
+    struct asked asked = {parts_max, 0};
+    if (load_relaxed(&lent_all.active_bytes) + load_relaxed(&lent_all.dirty_bytes) == 0 || !begin())
+        return 0;
+    lent_table_each(ask, &asked);
+    lock_give(&lent_lock);
+    return asked.resident;
 }

@@ -53,6 +53,9 @@ struct lender {
     size_t books_bytes;
 };
 
+/* The counters of all lenders that ever were, summed up; the rest of it is not used. */
+extern HIDDEN struct lender lent_all;
+
 extern HIDDEN struct lock lent_lock;
 
 /* A busy extent for memory that the program gave; NULL when memory is out. */
@@ -102,6 +105,9 @@ bool lent_give(void *p, struct lender **freed);
 struct lent_sums {
     uint64_t blocks, bytes;
 } lent_reset(struct lender *lender);
+
+/* Bytes in memory of all extents that are not retained; `parts_max` as for `os_resident`. */
+size_t lent_resident(size_t parts_max);
 
 /* Copies of the extents with live blocks, to be unmapped (os_unmap); NULL: there are none, or
  * memory is out. Whether block `number` of such a copy lived; beyond the last one none does. */

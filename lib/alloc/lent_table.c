@@ -72,6 +72,13 @@ struct extent *lent_table_find(uintptr_t address, uintptr_t kind)
     return entry->key == 0 ? NULL : entry->extent;
 }
 
+void lent_table_each(void (*each)(void *context, const struct extent *extent), void *context)
+{
+    for (size_t i = 0; i < room; i++)
+        if (entries[i].key > KEY_GONE && (entries[i].key & KEY_GONE) == KEY_START)
+            each(context, entries[i].extent);
+}
+
 static struct entry *entry_find(struct entry *table, size_t size, uintptr_t key)
 {
     size_t at = hash_word(key) >> 20;

@@ -21,5 +21,7 @@ void lent_table_put(uintptr_t address, uintptr_t kind, struct extent *extent);
 void lent_table_remove(uintptr_t address, uintptr_t kind);
 /* NULL: there is none. */
 struct extent *lent_table_find(uintptr_t address, uintptr_t kind);
+/* Each extent, once. */
+void lent_table_each(void (*each)(void *context, const struct extent *extent), void *context);
 
 #endif

@@ -71,6 +71,8 @@ bool cold_large_rings(struct heap *heap, size_t bytes);
 /* Counts what happened to a large block: in the heap, or without one in the sums of the thread and
  * of ended threads. */
 void cold_large_count(struct heap *heap, struct heap_sums more);
+/* The same without the counts by size: the caller has those. */
+void cold_large_sum(struct heap *heap, struct heap_sums more);
 
 /* A block with an owner; and one that lives no more goes home. */
 void *cold_owned_inside(struct owner *owner, size_t size, size_t align, const struct origin *origin,

@@ -7,6 +7,17 @@
 
 void cold_large_count(struct heap *heap, struct heap_sums more)
 {
+    cold_large_sum(heap, more);
+    if (more.allocs != 0)
+        __atomic_fetch_add(&large_counts[large_size_index(more.alloc_bytes)].allocs, more.allocs,
+                           __ATOMIC_RELAXED);
+    if (more.frees != 0)
+        __atomic_fetch_add(&large_counts[large_size_index(more.free_bytes)].frees, more.frees,
+                           __ATOMIC_RELAXED);
+}
+
+void cold_large_sum(struct heap *heap, struct heap_sums more)
+{
     if (heap == NULL) {
         young_sum(more);
         heap_count_ended(&more);
@@ -14,12 +25,6 @@ void cold_large_count(struct heap *heap, struct heap_sums more)
         heap_sums_add(&heap->large, &more);
     }
     counts_large(heap, &more);
-    if (more.allocs != 0)
-        __atomic_fetch_add(&large_counts[large_size_index(more.alloc_bytes)].allocs, more.allocs,
-                           __ATOMIC_RELAXED);
-    if (more.frees != 0)
-        __atomic_fetch_add(&large_counts[large_size_index(more.free_bytes)].frees, more.frees,
-                           __ATOMIC_RELAXED);
 }
 
 void cold_large_record(void *block, size_t size, const struct origin *origin, unsigned rate)

@@ -6,15 +6,36 @@
 #include "lib/api/cold_inside.h"
 #include "lib/heap/observer.h"
 
+static void begins(size_t usable, bool lent);
+static void count(struct heap_sums sums, bool lent);
+
 void *elsewhere_take(size_t size, size_t align, bool *zero)
 {
     void *block = outside_take(size, align, zero);
     if (block == NULL)
         return NULL;
-    cold_large_count(NULL, (struct heap_sums){.allocs = 1, .alloc_bytes = outside_size(block)});
+    begins(outside_size(block), false);
+    return block;
+}
+
+static void begins(size_t usable, bool lent)
+{
+    count((struct heap_sums){.allocs = 1, .alloc_bytes = usable}, lent);
     if (sampler_rate() == SAMPLER_EXACT)
         track_lost();
-    return block;
+    track_left_out();
+    cold_look_at_peak();
+}
+
+/* Blocks in memory that the program lends are counted by its lender, and not by their sizes. */
+static void count(struct heap_sums sums, bool lent)
+{
+    if (lent)
+        cold_large_sum(NULL, sums);
+    else
+        cold_large_count(NULL, sums);
+    account_elsewhere(CLASS_COUNT, sums.alloc_bytes, true);
+    account_elsewhere(CLASS_COUNT, sums.free_bytes, false);
 }
 
 void elsewhere_lent(size_t usable)
@@ -22,31 +43,27 @@ void elsewhere_lent(size_t usable)
     struct caller here = CALLER_HERE;
     if (!cold_begin(&here))
         return;
-    cold_large_count(NULL, (struct heap_sums){.allocs = 1, .alloc_bytes = usable});
-    if (sampler_rate() == SAMPLER_EXACT)
-        track_lost();
-    cold_end();
-}
-
-static void count(struct heap_sums sums)
-{
-    struct caller here = CALLER_HERE;
-    if (!cold_begin(&here))
-        return;
-    cold_large_count(NULL, sums);
+    begins(usable, true);
     cold_end();
 }
 
 void elsewhere_resized(size_t before, size_t now)
 {
-    if (before != now)
-        count((struct heap_sums){1, 1, now, before});
+    struct caller here = CALLER_HERE;
+    if (before == now || !cold_begin(&here))
+        return;
+    count((struct heap_sums){1, 1, now, before}, true);
+    cold_look_at_peak();
+    cold_end();
 }
 
 void elsewhere_ended(uint64_t blocks, uint64_t bytes)
 {
-    if (blocks != 0)
-        count((struct heap_sums){.frees = blocks, .free_bytes = bytes});
+    struct caller here = CALLER_HERE;
+    if (blocks == 0 || !cold_begin(&here))
+        return;
+    count((struct heap_sums){.frees = blocks, .free_bytes = bytes}, true);
+    cold_end();
 }
 
 bool elsewhere_free(void *p)
@@ -59,9 +76,10 @@ bool elsewhere_free(void *p)
     if (!cold_begin(&here))
         return true; /* in a signal handler that interrupted the allocator: the block is lost,
                         which is harmless */
-    if (lent_size(p) != 0 ? !lent_give(p, &freed) : !outside_give(p))
+    bool lent = lent_size(p) != 0;
+    if (lent ? !lent_give(p, &freed) : !outside_give(p))
         fatal_freed_twice(p, size);
-    cold_large_count(NULL, (struct heap_sums){.frees = 1, .free_bytes = size});
+    count((struct heap_sums){.frees = 1, .free_bytes = size}, lent);
     cold_end();
     if (freed != NULL && freed->freed != NULL)
         freed->freed(freed);

@@ -37,18 +37,19 @@ static bool threads_off;
 static bool uncovered; /* some block was not subject to recording */
 static uint64_t off_ms;
 
-static void cover_not(void);
 static void words_copy(void);
 
 void track_set_thread_active(bool active)
 {
     thread_says.wish = active ? THREAD_ON : THREAD_OFF;
     if (!active)
-        cover_not();
+        track_left_out();
 }
 
-static void cover_not(void)
+void track_left_out(void)
 {
+    if (!track_covered())
+        return;
     store_relaxed(&uncovered, true);
     words_copy();
 }
@@ -79,7 +80,7 @@ void track_set_threads_active(bool active)
 {
     store_relaxed(&threads_off, !active);
     if (!active)
-        cover_not();
+        track_left_out();
 }
 
 bool track_threads_active(void)

@@ -92,6 +92,8 @@ bool track_totals_now(struct track_totals *totals);
 void track_lost(void);
 /* Whether that has not happened. */
 bool track_none_lost(void);
+/* A block is not subject to recording, because of where it lies. */
+void track_left_out(void);
 /* Whether every block since the start of the process was subject to recording. */
 bool track_covered(void);
 /* Recording begins or ends for all threads. */

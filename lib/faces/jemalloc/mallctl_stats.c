@@ -207,6 +207,17 @@ static void count_large(struct figures *now, const struct large_count *counts)
     }
 }
 
+/* Small blocks in memory that the program lends. The account has them among the large ones. */
+static void add_lent(struct figures *now, const struct lender *lender, unsigned class)
+{
+    uint64_t slabs = load_relaxed(&lender->slab_count[class]);
+    struct figures_class more = {.frees = load_relaxed(&lender->frees[class]),
+                                 .allocs = load_relaxed(&lender->allocs[class]),
+                                 .made = slabs,
+                                 .spans = slabs};
+    add_class(now, class, &more);
+}
+
 /* From our account to jemalloc's terms: active is what holds blocks, mapped includes the dirty
  * pages and the tables, retained is the rest of the address space. */
 static void count_process(struct figures *now, struct account *account)
@@ -218,6 +229,8 @@ static void count_process(struct figures *now, struct account *account)
                   &(struct figures_class){.allocs = account->classes[class].allocs,
                                           .frees = account->classes[class].frees});
     count_turns(now);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        add_lent(now, &lent_all, class);
     now->allocated = account->live_bytes;
     if (now->small_allocated > now->allocated)
         now->small_allocated = now->allocated;
@@ -245,7 +258,6 @@ static void count_process(struct figures *now, struct account *account)
     }
 }
 
-/* Blocks in memory that the program lends, in the process large ones, are of their class here. */
 static void count_arena(const struct arena *arena, struct figures *now)
 {
     const struct lender *lender = &arena->lender;
@@ -255,16 +267,16 @@ static void count_arena(const struct arena *arena, struct figures *now)
     owner_sums(arena->owner, sums);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         const struct owner_sum *sum = &sums[class];
-        uint64_t allocs = load_relaxed(&lender->allocs[class]);
         struct figures_class more = {
-            .allocs = sum->mallocs + allocs,
-            .frees = sum->mallocs - sum->live + load_relaxed(&lender->frees[class]),
+            .allocs = sum->mallocs,
+            .frees = sum->mallocs - sum->live,
             .fills = sum->fills,
             .flushes = sum->flushes,
-            .made = sum->made + load_relaxed(&lender->slab_count[class]),
-            .spans = sum->spans + load_relaxed(&lender->slab_count[class]),
+            .made = sum->made,
+            .spans = sum->spans,
         };
         add_class(now, class, &more);
+        add_lent(now, lender, class);
         held += (sum->live + sum->cached + sum->here) * class_size(class);
         now->cached += sum->cached * class_size(class);
     }

@@ -11,6 +11,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/faces/mimalloc/mimalloc.h"
+#include "lib/faces/mimalloc/mimalloc_region.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
@@ -221,24 +222,26 @@ static void fill_heap(struct stats *stats, const struct owner *heap)
         fill(stats);
         return;
     }
+    static const struct lender none;
+    const struct lender *lender = region_has_heap(owner) ? region_lender(owner) : &none;
+    struct owner_sum sums[CLASS_COUNT];
     memset(stats, 0, sizeof *stats);
-    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        uint64_t mallocs = 0, live = 0;
-        for (unsigned list = 0; list < OWNED_LISTS; list++) {
-            mallocs += load_relaxed(&owner->lists[list][class].mallocs);
-            live += load_relaxed(&owner->lists[list][class].out);
-        }
-        for (const struct front *front = owner->fronts; front != NULL; front = front->sibling)
-            if (front->bins[class] != NULL) {
-                mallocs += load_relaxed(&front->bins[class]->mallocs);
-                live -= load_relaxed(&front->bins[class]->count);
-            }
+    owner_sums(owner, sums);
+    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
+        bool large = class == 0;
+        uint64_t mallocs = sums[class].mallocs + load_relaxed(&lender->allocs[class]);
+        uint64_t live = sums[class].live + load_relaxed(&lender->allocs[class]) -
+                        load_relaxed(&lender->frees[class]);
         count_add(&stats->malloc_normal, mallocs * class_size(class), live * class_size(class));
-        stats->malloc_normal_count += (int64_t)mallocs;
-        count_add(&stats->bins[bin_of(class_size(class))], mallocs, live);
+        *(large ? &stats->malloc_huge_count : &stats->malloc_normal_count) += (int64_t)mallocs;
+        count_add(&stats->bins[large ? BINS - 1 : bin_of(class_size(class))], mallocs, live);
     }
+    stats->malloc_huge =
+        level(load_relaxed(&owner->large_bytes) + load_relaxed(&lender->large_bytes));
     stats->pages = level(owner->spans);
     stats->malloc_requested = stats->malloc_normal;
+    count_add(&stats->malloc_requested, (uint64_t)stats->malloc_huge.total,
+              (uint64_t)stats->malloc_huge.current);
 }
 
 FUNCTION(bool, mi_heap_stats_get, (const struct owner *heap, size_t *out))
