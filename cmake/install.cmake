@@ -34,13 +34,15 @@ foreach(name jemalloc jemalloc_pic mimalloc tcmalloc tcmalloc_minimal tcmalloc_d
     file(CREATE_LINK ../../libmemoir.a ${compat_links}/lib${name}.a SYMBOLIC)
     install(FILES ${compat_links}/lib${name}.a DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()
+# mimalloc's object file, which programs name first when they are linked: the one in our archive.
+install(FILES ${relocatable} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat RENAME mimalloc.o)
 foreach(folder ${second_names})
     install(DIRECTORY ${compat_dir}/${folder} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()
 set(compat_bin ${CMAKE_INSTALL_LIBDIR}/memoir/compat/bin)
 file(MAKE_DIRECTORY ${compat_links}/bin)
 configure_file(packaging/jemalloc-config.in ${compat_links}/bin/jemalloc-config @ONLY)
-install(PROGRAMS ${compat_links}/bin/jemalloc-config DESTINATION ${compat_bin})
+install(PROGRAMS ${compat_links}/bin/jemalloc-config packaging/jemalloc.sh DESTINATION ${compat_bin})
 if(TARGET memoir_tool)
     install(TARGETS memoir_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     # The names of the old commands, for users who put this folder into PATH.

@@ -14,7 +14,7 @@ set -eu
 project=$1
 prefix=$2
 shift 2
-force='' check=''
+force='' check='' scripts=''
 for word in "$@"; do
     case $word in
     --force) force=yes ;;
@@ -31,6 +31,7 @@ case $project in
 jemalloc)
     libraries='libjemalloc.so libjemalloc.so.2 libjemalloc.a libjemalloc_pic.a'
     headers=jemalloc/jemalloc.h commands=jeprof descriptions=jemalloc
+    scripts='jemalloc-config jemalloc.sh'
     ;;
 gperftools)
     libraries='libprofiler.so libprofiler.so.0'
@@ -44,7 +45,7 @@ gperftools)
     commands='pprof google-pprof'
     ;;
 mimalloc)
-    libraries='libmimalloc.so libmimalloc.so.2 libmimalloc.so.3 libmimalloc.a'
+    libraries='libmimalloc.so libmimalloc.so.2 libmimalloc.so.3 libmimalloc.a mimalloc.o'
     headers=$(cd "$sources" && echo mimalloc*.h)
     commands='' descriptions=mimalloc
     ;;
@@ -54,8 +55,8 @@ mimalloc)
     ;;
 esac
 
-# Each file with what it is made of: a link to that, or for pkg-config, CMake and jemalloc-config a
-# file that leads there.
+# Each file with what it is made of: a link to that, or for pkg-config, CMake and jemalloc's scripts
+# a file that leads there.
 each() { # COMMAND: called with FILE SOURCE
     for name in $libraries; do "$1" "$lib/$name" "memoir/compat/$name"; done
     for name in $headers; do
@@ -64,7 +65,8 @@ each() { # COMMAND: called with FILE SOURCE
     done
     for name in $commands; do "$1" "$prefix/bin/$name" "../${lib##*/}/memoir/compat/bin/$name"; done
     for name in $descriptions; do "$1" "$lib/pkgconfig/$name.pc" description; done
-    [ "$project" != jemalloc ] || "$1" "$prefix/bin/jemalloc-config" script
+    for name in $scripts; do "$1" "$prefix/bin/$name" script; done
+    [ "$project" != mimalloc ] || "$1" "$lib/mimalloc-2.4/mimalloc.o" ../memoir/compat/mimalloc.o
     [ "$project" != mimalloc ] || "$1" "$lib/cmake/mimalloc/mimalloc-config.cmake" package
     [ "$project" != mimalloc ] || "$1" "$lib/cmake/mimalloc/mimalloc-config-version.cmake" package
 }
@@ -87,7 +89,7 @@ make() {
             "$compat/pkgconfig/${1##*/}" >"$1"
         ;;
     script)
-        printf '#!/bin/sh\nexec "$(dirname "$0")/../%s/memoir/compat/bin/jemalloc-config" "$@"\n' "${lib##*/}" >"$1"
+        printf '#!/bin/sh\nexec "$(dirname "$0")/../%s/memoir/compat/bin/%s" "$@"\n' "${lib##*/}" "${1##*/}" >"$1"
         chmod 755 "$1"
         ;;
     package)
