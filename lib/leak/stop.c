@@ -33,6 +33,7 @@ enum {
      * the kernel does not let go. */
     ANSWER_MS = 1000,
     DEAF_MS = 5,       /* of waiting, or of running: code that blocks signals does so for less */
+    TRACED_MS = 50,    /* stopped by a tracer; one that only looks lets the thread go sooner */
     NEXT = 2,          /* threads that each stopped thread signals, and later wakes: a tree, so that
                           all processors signal and wake */
     KEEP = 64,         /* threads that ours signals between two calls of keep_standing */
@@ -386,6 +387,11 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
     struct told told;
     bool there = thread_tell(place->listed, &told);
     bool waits = is_in_set(told.waiting), blocked = is_in_set(told.blocked);
+    if (there && told.state == 't') {
+        bool stays = waited_ms >= TRACED_MS;
+        place->silence = stays ? SILENCE_SLEEPS : SILENCE_RUNS;
+        return stays;
+    }
     if (place->insisted && there && told.state != 'S' && !blocks_libcs(place->listed))
         return false; /* it waits for a processor */
     if (!waits && silence_told(there, &told) == SILENCE_ENDS) {
