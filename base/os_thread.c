@@ -270,17 +270,20 @@ void os_session_new(void)
         arch_syscall(SYS_setsid, 0, 0, 0, 0, 0, 0);
 }
 
+/* __WCLONE: never a child that the program has started by fork, which may have this id now. */
 bool os_copy_ended(pid_t copy)
 {
     int status;
-    return arch_syscall(SYS_wait4, copy, (long)&status, __WALL | WNOHANG, 0, 0, 0) != 0;
+    return arch_syscall(SYS_wait4, copy, (long)&status, __WCLONE | WNOHANG, 0, 0, 0) != 0;
 }
 
 void os_copy_kill(pid_t copy)
 {
     int status;
+    if (os_copy_ended(copy))
+        return;
     arch_syscall(SYS_kill, copy, SIGKILL, 0, 0, 0, 0);
-    arch_syscall(SYS_wait4, copy, (long)&status, __WALL, 0, 0, 0);
+    arch_syscall(SYS_wait4, copy, (long)&status, __WCLONE, 0, 0, 0);
 }
 
 void os_thread_rename(const char *name)

@@ -44,7 +44,8 @@ void os_copy_follow(pid_t parent);
 void os_session_new(void);
 /* Whether it has ended. True once only: the id then belongs to no process. */
 bool os_copy_ended(pid_t copy);
-/* Ends it. */
+/* Ends it, unless it has ended: the program may have waited for it (waitpid with __WALL), and its
+ * id be another process's. */
 void os_copy_kill(pid_t copy);
 
 /* For the thread itself: the name that ps and debuggers show, at most 15 bytes. */

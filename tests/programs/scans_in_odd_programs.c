@@ -326,6 +326,14 @@ static void no_process(void)
         pause_us(1000);
 }
 
+/* The program waits for all its children, those that clone has made without a signal, too. */
+static void waits_for_all(void)
+{
+    while (!ends)
+        if (waitpid(-1, NULL, __WALL) < 0)
+            pause_us(100);
+}
+
 /* The kernel protects the memory of a process that gave up root from its own user. */
 static void dropped(void)
 {
@@ -359,6 +367,7 @@ static const struct {
     {"holes_in_place", holes_in_place, 0},
     {"dropped", dropped, 0},
     {"no_process", no_process, 0},
+    {"waits_for_all", waits_for_all, 0},
 };
 
 int main(int count, char **args)

@@ -4,6 +4,7 @@
 # does meanwhile: many threads that wake all the time, mappings that come and go, fork, vfork, exit
 # and exec, signals, 100 GiB of addresses, coroutines, memory that forked children do not get, blocks
 # that the program has closed or has holes in, root given up, no further process; as process 1 of a namespace, and stopped by a signal in the middle of a scan.
+# No copy is killed that the program has waited for.
 set -eu
 cc=${CC:-cc}
 failed=0
@@ -52,4 +53,14 @@ for turn in 1 2 3 4 5 6 7 8 9 10; do
 done
 wait $pid || { echo "stopped and continued: status $?"; cat out err; failed=1; }
 grep -q '^fine' out || { echo "stopped and continued:"; cat out err; failed=1; }
+
+# The scanning thread is held up until the copy has ended and the program has waited for it: its id may be
+# another process's by then.
+if strace -f -o /dev/null true 2>/dev/null; then
+    odd 1 strace -f -o trace -e trace=kill,wait4 -e inject=wait4:delay_exit=50000 ./target waits_for_all
+    if grep "kill.*ESRCH" trace; then
+        echo "killed a copy that the program had waited for"
+        failed=1
+    fi
+fi
 exit $failed
