@@ -417,7 +417,9 @@ static bool is_wanted(void)
     int (*choose)(void *) = load_acquire(&filter);
     if (likely(choose == NULL) || load_relaxed(&users) != CPU_GPERFTOOLS)
         return true;
-    return choose(filter_argument) != 0;
+    int kept = errno, wanted = choose(filter_argument);
+    errno = kept;
+    return wanted != 0;
 }
 
 /* Which thread's clock it is; of an event the kernel tells only that it rang in this thread. */

@@ -478,8 +478,9 @@ int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
     return error;
 }
 
-int dump_try(const char *path)
+int dump_try(const char *path, char *whole)
 {
+    enum { PID_ROOM = 16 }; /* callers append it in a forked child */
     if (!dump_lock(true))
         return dump_lock_error();
     int error = strlen(path) < DUMP_NAME_SIZE ? dump_file_refused(os_file_at(path)) : ENAMETOOLONG;
@@ -488,6 +489,8 @@ int dump_try(const char *path)
         error = fd < 0 ? -fd : 0;
         dump_file_abandon();
     }
+    if (error == 0 && !dump_name_whole(whole, DUMP_NAME_SIZE - PID_ROOM, path))
+        memcpy(whole, path, strlen(path) + 1);
     dump_unlock_and_look();
     return error;
 }

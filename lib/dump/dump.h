@@ -75,8 +75,9 @@ struct leak_scan;
 int dump_leaks(const char *path, const struct leak_scan *scan);
 uint64_t dumps_written(void);
 uint64_t dumps_failed(void);
-/* Whether a dump could be written to that file: 0 or an errno value. */
-int dump_try(const char *path);
+/* Whether a dump could be written to that file: 0 or an errno value. `whole`, of DUMP_NAME_SIZE
+ * bytes, gets its name from the root on, for the program may go to another folder. */
+int dump_try(const char *path, char *whole);
 /* What the last CPU profile in gperftools' format held: samples, and bytes before the mappings. */
 struct dump_cpu_sums {
     uint64_t samples, bytes;

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/file/recorder_format.h"
 #include "base/loaded.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -177,6 +178,22 @@ static void print_gperftools(struct print *text, const struct dump_style *style,
 void dump_name_prefix(struct print *text, const struct dump_style *style)
 {
     print_prefix(text, style->prefix);
+}
+
+bool dump_name_whole(char *to, size_t size, const char *path)
+{
+    struct print text;
+    char folder[RECORDER_PATH / 2];
+    size_t length = path[0] == '/' ? 0 : os_directory(folder, sizeof folder);
+    while (path[0] == '.' && path[1] == '/')
+        path += 2;
+    print_start(&text, to, size);
+    print_bytes(&text, folder, length);
+    if (length > 0)
+        print_char(&text, '/');
+    print_text(&text, path);
+    print_string(&text);
+    return !text.cut;
 }
 
 bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason reason,

@@ -27,6 +27,8 @@ struct print;
 void dump_name_prefix(struct print *text, const struct dump_style *style);
 /* The number of the pid namespace of the process. */
 uint64_t dump_name_space(void);
+/* The name from the root on, for the program may go to another folder. False: too long. */
+bool dump_name_whole(char *to, size_t size, const char *path);
 /* The reason as one word, and in gperftools' words. */
 const char *dump_name_word(enum dump_reason reason);
 struct totals_now;

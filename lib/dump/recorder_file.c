@@ -52,23 +52,6 @@ const char *recorder_file_name(void)
     return name;
 }
 
-/* From the root on, for the program may go to another folder. False: too long. */
-static bool path_whole(char *to, size_t size, const char *path)
-{
-    struct print text;
-    char folder[RECORDER_PATH / 2];
-    size_t length = path[0] == '/' ? 0 : os_directory(folder, sizeof folder);
-    while (path[0] == '.' && path[1] == '/')
-        path += 2;
-    print_start(&text, to, size);
-    print_bytes(&text, folder, length);
-    if (length > 0)
-        print_char(&text, '/');
-    print_text(&text, path);
-    print_string(&text);
-    return !text.cut;
-}
-
 /* A word of the file, of which the second is in brackets and may hold anything. 0: not known. */
 enum { STAT_BRACKET = 2, STAT_PARENT = 4, STAT_SESSION = 6, STAT_START = 22 };
 static uint64_t stat_word(unsigned number)
@@ -138,7 +121,7 @@ static void head_fill(struct recorder_head *head)
     head->start_wall_ns = os_wall_ns();
     head->state = (child ? RECORDER_CHILD : 0) | (kept ? RECORDER_KEPT : 0);
     if (capture_file_open())
-        path_whole(head->capture, sizeof head->capture, capture_file_name());
+        dump_name_whole(head->capture, sizeof head->capture, capture_file_name());
     memcpy(head->told, told, sizeof told);
     memcpy(head->magic, RECORDER_MAGIC, sizeof head->magic);
 }
@@ -210,7 +193,7 @@ int recorder_file_begin(const char *path)
         return 0;
     store_release(&wanted, false);
     kept = false;
-    store_release(&wanted, path_whole(asked, sizeof asked, path));
+    store_release(&wanted, dump_name_whole(asked, sizeof asked, path));
     int error = wanted ? begin() : ENAMETOOLONG;
     if (error != 0)
         wanted = false;
@@ -317,7 +300,7 @@ void recorder_file_capture(const char *path)
     if (path == NULL)
         mirror_head()->capture[0] = '\0';
     else
-        path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
+        dump_name_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
     paths_write(name, mirror_head());
 }
 
@@ -333,7 +316,7 @@ void recorder_file_told(unsigned which, const struct dump_style *style, const ch
     else if (path != NULL)
         print_text(&text, path);
     print_string(&text);
-    if (style != NULL && !text.cut && path_whole(it->path, sizeof it->path, prefix)) {
+    if (style != NULL && !text.cut && dump_name_whole(it->path, sizeof it->path, prefix)) {
         it->flags =
             style->options.accum * RECORDER_TOLD_ACCUM + style->options.raw * RECORDER_TOLD_RAW;
         it->owner = (uint32_t)style->owner;

@@ -18,6 +18,7 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/print.h"
+#include "base/words.h"
 #include "lib/api/api.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
@@ -28,8 +29,9 @@ static const struct dump_style style = {
     .source = SOURCE_CPU, .format = FORMAT_GPERFTOOLS, .options.since_mark = true};
 
 static uint32_t running;
-static char name[DUMP_NAME_SIZE];
-static pid_t owner; /* the process that the name belongs to */
+static char name[CONFIG_PATH_SIZE]; /* as the program gave it */
+static char file[DUMP_NAME_SIZE];   /* the same from the root on: it may go to another folder */
+static pid_t owner;                 /* the process that the name belongs to */
 static int64_t start_s;
 static uint64_t samples_before;
 
@@ -46,7 +48,7 @@ bool cpuprofile_start(const char *path, int (*filter)(void *argument), void *arg
         return false;
     struct cpu_wish wish = {frequency(), (int)number("CPUPROFILE_TIMER_SIGNAL", 0),
                             environment_get("CPUPROFILE_REALTIME") != NULL, filter, argument};
-    int error = dump_try(path);
+    int error = dump_try(path, file);
     if (error == 0 && (error = cpu_start(CPU_GPERFTOOLS, &wish)) == EBUSY)
         message_format("Disabling profiler because signal %d handler is already in use.\n",
                        wish.signal);
@@ -63,7 +65,7 @@ bool cpuprofile_start(const char *path, int (*filter)(void *argument), void *arg
     memcpy(name, path, strlen(path) + 1);
     struct dump_style told = style;
     told.owner = owner;
-    dump_told(RECORDER_TOLD_CPU, &told, name);
+    dump_told(RECORDER_TOLD_CPU, &told, file);
     return true;
 }
 
@@ -94,7 +96,7 @@ static void file_write(void)
     char path[DUMP_NAME_SIZE];
     struct print text;
     print_start(&text, path, sizeof path);
-    print_text(&text, name);
+    print_text(&text, file);
     if (owner != os_pid())
         print_format(&text, "_%d", (int)os_pid());
     dump_write(&style, DUMP_CALL, print_string(&text), NULL, NULL);
@@ -114,6 +116,11 @@ void cpuprofile_stop(void)
                    (unsigned long)sums.bytes);
 }
 
+bool cpuprofile_runs(void)
+{
+    return load_acquire(&running);
+}
+
 void cpuprofile_flush(void)
 {
     if (lock_held == 0 && load_acquire(&running))
@@ -130,7 +137,7 @@ void cpuprofile_state(struct cpuprofile_state *state)
     state->runs = true;
     state->start_s = start_s;
     state->samples =
-        about.samples > samples_before ? about.samples - samples_before : about.samples;
+        about.samples >= samples_before ? about.samples - samples_before : about.samples;
     memcpy(state->name, name, sizeof name);
 }
 
@@ -150,36 +157,67 @@ static void start_or_complain(const char *path)
     message_format("Can't turn on cpu profiling for '%s': %s\n", path, print_string(&cause));
 }
 
-/* In a thread of ours: the signal may have come upon anything. */
-static void toggle(void)
+enum { SWITCH_MS = 5000 }; /* patience with a file system on which the file is written */
+static uint32_t switching; /* threads that start or stop the profile */
+static pid_t switching_in; /* the process that they belong to */
+
+static void switch_now(void)
 {
-    static uint32_t count;
+    static unsigned count;
     char path[CONFIG_PATH_SIZE];
     struct print text;
-    os_thread_rename("memoir");
     if (load_acquire(&running)) {
         cpuprofile_stop();
         return;
     }
     print_start(&text, path, sizeof path);
-    print_format(&text, "%s.%u", base, __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED));
+    print_format(&text, "%s.%u", base, count++);
     start_or_complain(print_string(&text));
+}
+
+/* In a thread of ours: the signal may have come upon anything. One after the other: the second of
+ * two signals is to stop what the first one starts. */
+static void toggle(void)
+{
+    static uint32_t turn;
+    os_thread_rename("memoir");
+    if (turn_wait(&turn, SWITCH_MS)) {
+        switch_now();
+        turn_give(&turn);
+    }
+    __atomic_fetch_sub(&switching, 1, __ATOMIC_RELEASE);
+    os_wake(&switching, 1);
 }
 
 static void on_switch(int signal)
 {
     enum { STACK_SIZE = 256 << 10 }; /* the thread writes a profile, as a snapshot's does */
     (void)signal;
-    os_thread_start(toggle, STACK_SIZE);
+    if (switching_in != os_pid())
+        store_relaxed(&switching, 0);
+    switching_in = os_pid();
+    __atomic_fetch_add(&switching, 1, __ATOMIC_RELAXED);
+    if (os_thread_start(toggle, STACK_SIZE) != 0)
+        __atomic_fetch_sub(&switching, 1, __ATOMIC_RELAXED);
 }
 
-static void set_switch(unsigned signal)
+/* The program may end right after the signal that stops the profile. */
+static void switches_end(void)
 {
-    if (signal <= SIGNALS && os_thread_prepare() && os_signal((int)signal, on_switch))
-        message_format("Using signal %u as cpu profiling switch\n", signal);
+    uint64_t from_ms = os_now_ms();
+    for (uint32_t now; switching_in == os_pid() && (now = load_acquire(&switching)) > 0 &&
+                       os_now_ms() - from_ms < SWITCH_MS;)
+        os_wait(&switching, now, 1);
+}
+
+static void set_switch(uint64_t signal)
+{
+    if (signal >= 1 && signal <= SIGNALS && os_thread_prepare() &&
+        os_signal((int)signal, on_switch))
+        message_format("Using signal %lu as cpu profiling switch\n", signal);
     else
         message_format(
-            "memoir: CPUPROFILESIGNAL: signal %u has a handler, or can have none; choose another "
+            "memoir: CPUPROFILESIGNAL: signal %lu has a handler, or can have none; choose another "
             "one\n",
             signal);
 }
@@ -216,17 +254,18 @@ static bool is_passed_on(void)
 
 void cpuprofile_before_main(void)
 {
-    unsigned signal = number("CPUPROFILESIGNAL", 0);
+    const char *signal = environment_get("CPUPROFILESIGNAL");
     bool ours = !foreign_serves("ProfilerStart") || is_passed_on();
     if (!ours || !base_read())
         return;
-    if (signal != 0)
-        set_switch(signal);
+    if (signal != NULL)
+        set_switch(text_number(signal, 10));
     else
         start_or_complain(base);
 }
 
 void cpuprofile_exit(void)
 {
+    switches_end();
     cpuprofile_stop();
 }

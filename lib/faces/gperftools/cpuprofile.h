@@ -15,6 +15,7 @@ enum { CPUPROFILE_NAME_SIZE = 1024 }; /* as in struct ProfilerState */
  * struct ProfilerOptions. */
 bool cpuprofile_start(const char *path, int (*filter)(void *argument), void *argument);
 void cpuprofile_stop(void);
+bool cpuprofile_runs(void);
 /* The file as of now. */
 void cpuprofile_flush(void);
 

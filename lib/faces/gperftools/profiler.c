@@ -4,7 +4,6 @@
  * programs know them by. Not in the archive: they would replace those of a libprofiler that is
  * linked in.
  */
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -42,10 +41,6 @@ int ProfilerGetStackTrace(void **result, int depth_max, int skip, const void *co
 extern HIDDEN void *profiler_next(const char *name) __attribute__((weak));
 #define NEXT(name) ((__typeof__(&(name)))next(#name))
 
-/* The program's, which is called in a signal handler. */
-static struct ProfilerOptions filter;
-
-static int filter_ask(void *unused);
 static void *next(const char *name);
 
 EXPORT int ProfilerStart(const char *path)
@@ -59,19 +54,9 @@ EXPORT int ProfilerStartWithOptions(const char *path, const struct ProfilerOptio
     __typeof__(&ProfilerStartWithOptions) start = NEXT(ProfilerStartWithOptions);
     if (start != NULL)
         return start(path, options);
-    if (options == NULL || options->filter_in_thread == NULL)
-        return cpuprofile_start(path, NULL, NULL);
-    filter = *options;
-    return cpuprofile_start(path, filter_ask, NULL);
-}
-
-static int filter_ask(void *unused)
-{
-    int kept = errno;
-    (void)unused;
-    int wanted = filter.filter_in_thread(filter.filter_in_thread_arg);
-    errno = kept;
-    return wanted;
+    return options == NULL
+               ? cpuprofile_start(path, NULL, NULL)
+               : cpuprofile_start(path, options->filter_in_thread, options->filter_in_thread_arg);
 }
 
 EXPORT void ProfilerStop(void)
@@ -102,7 +87,8 @@ EXPORT void ProfilerDisable(void)
 
 EXPORT int ProfilingIsEnabledForAllThreads(void)
 {
-    return 1;
+    __typeof__(&ProfilingIsEnabledForAllThreads) is = NEXT(ProfilingIsEnabledForAllThreads);
+    return is != NULL ? is() : cpuprofile_runs();
 }
 
 /* Every thread has a clock without it. */
