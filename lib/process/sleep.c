@@ -13,12 +13,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +32,8 @@
 #include "lib/watch/watch.h"
 
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t size);
+int epoll_pwait2(int fd, struct epoll_event *events, int events_max, const struct timespec *timeout,
+                 const sigset_t *mask);
 
 /* libc's, found before the program runs: they may be called in signal handlers. */
 static struct {
@@ -41,11 +43,11 @@ static struct {
     __typeof__(&pselect) pselect;
     __typeof__(&epoll_wait) epoll_wait;
     __typeof__(&epoll_pwait) epoll_pwait;
+    __typeof__(&epoll_pwait2) epoll_pwait2;
     __typeof__(&nanosleep) nanosleep;
     __typeof__(&clock_nanosleep) clock_nanosleep;
     __typeof__(&pause) pause;
     __typeof__(&sigsuspend) sigsuspend;
-    __typeof__(&sem_timedwait) sem_timedwait;
 } next;
 
 #define NEXT(name) (next_of((void **)&next.name, #name), next.name)
@@ -58,11 +60,11 @@ __attribute__((constructor(102))) static void look_up(void)
     (void)NEXT(pselect);
     (void)NEXT(epoll_wait);
     (void)NEXT(epoll_pwait);
+    (void)NEXT(epoll_pwait2);
     (void)NEXT(nanosleep);
     (void)NEXT(clock_nanosleep);
     (void)NEXT(pause);
     (void)NEXT(sigsuspend);
-    (void)NEXT(sem_timedwait);
 }
 
 /* A wait and when it is to end. */
@@ -79,7 +81,7 @@ static void mask_copy(struct sleep *sleep)
     memcpy(&sleep->mask, &sleep->wait.mask, sizeof sleep->wait.mask);
 }
 
-NOINLINE uint64_t sleep_file_decide(uint64_t ns)
+static uint64_t file_decide(uint64_t ns)
 {
     int kept = errno;
     uint64_t now_ms = os_now_ms(), due_ms = load_relaxed(&mirror_due_ms);
@@ -89,6 +91,20 @@ NOINLINE uint64_t sleep_file_decide(uint64_t ns)
         dump_before_sleep();
     errno = kept;
     return load_relaxed(&mirror_child) && now_ms < due_ms ? (due_ms - now_ms) * NS_A_MS : 0;
+}
+
+NOINLINE uint64_t sleep_file_decide(struct interrupt_wait *wait, uint64_t ns)
+{
+    interrupt_wait_hold(wait);
+    uint64_t first_ns = file_decide(ns);
+    interrupt_wait_again(wait); /* what our signal cut short there was not the wait */
+    return first_ns;
+}
+
+NOINLINE bool sleep_file_decide_anew(struct interrupt_wait *wait, uint64_t ns, uint64_t *first_ns)
+{
+    *first_ns = sleep_file_decide(wait, ns);
+    return interrupt_wait_came(wait);
 }
 
 /* True: signals are blocked, and the call must let them through (sleep->mask). All of it is
@@ -110,22 +126,28 @@ static bool cut(int result)
     return result < 0 && errno == EINTR;
 }
 
-/* True, too, if the wait has parts: the call must end with the first one. */
-static bool parts_begin(struct sleep *sleep, uint64_t first_ns, bool blocked)
+/* A forked child that has no recorder file yet may make it now. True, then, too: a signal that came
+ * meanwhile is still blocked. And if the wait has parts: the call must end with the first one. */
+static bool child_begin(struct sleep *sleep, uint64_t ns, bool blocked)
 {
-    if (likely(first_ns == 0) || sleep->plain)
+    if (likely(!sleep_in_child(ns)))
         return blocked;
-    if (!blocked)
-        pthread_sigmask(SIG_SETMASK, NULL, &sleep->mask);
-    first_ns += os_now_ns();
-    sleep->first_ns = first_ns < sleep->until_ns ? first_ns : sleep->until_ns;
+    if (sleep->plain) {
+        file_decide(ns);
+        return blocked;
+    }
+    uint64_t first_ns = sleep_file_decide(&sleep->wait, ns);
+    mask_copy(sleep);
+    if (first_ns != 0) {
+        first_ns += os_now_ns();
+        sleep->first_ns = first_ns < sleep->until_ns ? first_ns : sleep->until_ns;
+    }
     return true;
 }
 
 static bool sleep_begin(struct sleep *sleep, uint64_t ns)
 {
-    uint64_t first_ns = sleep_file_look(ns);
-    return parts_begin(sleep, first_ns, wait_begin(sleep, ns));
+    return child_begin(sleep, ns, wait_begin(sleep, ns));
 }
 
 /* Whether the call is to be made again. `over`: its time has passed, and nothing has come. */
@@ -137,7 +159,8 @@ static bool sleep_again(struct sleep *sleep, bool over, bool cut)
     sleep->plain = confined(CONFINE_WAITS);
     if (part) {
         sleep->first_ns = 0;
-        sleep_file_look(UINT64_MAX);
+        if (sleep_in_child(UINT64_MAX))
+            sleep_file_decide(&sleep->wait, UINT64_MAX);
         if (sleep->plain)
             interrupt_wait_open(&sleep->wait);
         return true;
@@ -212,11 +235,19 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t s
     return poll(fds, count, timeout_ms);
 }
 
+/* The kernel refuses others. */
+static bool is_time(const struct timespec *spec)
+{
+    return spec == NULL || (spec->tv_sec >= 0 && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS);
+}
+
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                  const sigset_t *mask)
 {
     struct sleep sleep;
     struct timespec rest;
+    if (!is_time(timeout))
+        return NEXT(ppoll)(fds, count, timeout, mask);
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
     int result = NEXT(ppoll)(fds, count, sleep.first_ns != 0 ? left(&sleep, &rest) : timeout,
                              blocked && mask == NULL ? &sleep.mask : mask);
@@ -304,6 +335,8 @@ EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
 {
     struct sleep sleep;
     struct timespec rest;
+    if (!is_time(timeout))
+        return NEXT(pselect)(count, reads, writes, others, timeout, mask);
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
     struct sets sets = {.sets = {reads, writes, others}};
     sets_keep(&sets, &sleep, count);
@@ -348,6 +381,29 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int events_max, int t
     return result;
 }
 
+/* Not in every libc. */
+EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int events_max,
+                        const struct timespec *timeout, const sigset_t *mask)
+{
+    struct sleep sleep;
+    struct timespec rest;
+    if (NEXT(epoll_pwait2) == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (!is_time(timeout))
+        return next.epoll_pwait2(fd, events, events_max, timeout, mask);
+    bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
+    int result = next.epoll_pwait2(fd, events, events_max,
+                                   sleep.first_ns != 0 ? left(&sleep, &rest) : timeout,
+                                   blocked && mask == NULL ? &sleep.mask : mask);
+    while (call_again(&sleep, result))
+        result = next.epoll_pwait2(fd, events, events_max, left(&sleep, &rest),
+                                   mask == NULL ? &sleep.mask : mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
 static int nanosleep_on(struct sleep *sleep)
 {
     struct timespec spec, *rest = left(sleep, &spec);
@@ -361,11 +417,11 @@ EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
     if (!sleep_is_length(length))
         return NEXT(nanosleep)(length, remaining);
     /* libc tells what is left of a sleep that was cut: the clock is read only then. */
-    uint64_t ns = sleep_ns(length), first_ns = sleep_file_look(ns);
+    uint64_t ns = sleep_ns(length);
     bool again = wait_begin(&sleep, ns == 0 ? 0 : UINT64_MAX);
-    if (unlikely(again || first_ns != 0))
+    if (unlikely(again || sleep_in_child(ns)))
         sleep.until_ns = os_now_ns() + ns;
-    again = parts_begin(&sleep, first_ns, again);
+    again = child_begin(&sleep, ns, again);
     int result = again ? nanosleep_on(&sleep) : NEXT(nanosleep)(length, &unslept);
     while (call_again(&sleep, result)) {
         if (!again)
@@ -443,6 +499,13 @@ EXPORT unsigned sleep(unsigned seconds)
     return 0;
 }
 
+/* The result is 0, -1 if a signal has come, or less. */
+EXPORT int thrd_sleep(const struct timespec *length, struct timespec *remaining)
+{
+    int error = clock_nanosleep(CLOCK_REALTIME, 0, length, remaining);
+    return error == 0 ? 0 : error == EINTR ? -1 : -2;
+}
+
 EXPORT int usleep(useconds_t us)
 {
     struct timespec length = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
@@ -471,18 +534,5 @@ EXPORT int sigsuspend(const sigset_t *mask)
     while (call_again(&sleep, result))
         result = NEXT(sigsuspend)(mask);
     interrupt_wait_end(&sleep.wait);
-    return result;
-}
-
-/* Until a moment: it is simply made again. */
-EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
-{
-    struct interrupt_wait wait;
-    sleep_file_look(UINT64_MAX);
-    interrupt_wait_begin_anew(&wait);
-    int result = NEXT(sem_timedwait)(semaphore, until);
-    while (cut(result) && interrupt_wait_anew(&wait))
-        result = NEXT(sem_timedwait)(semaphore, until);
-    interrupt_wait_end(&wait);
     return result;
 }

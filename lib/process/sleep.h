@@ -37,13 +37,25 @@ INLINE bool sleep_is_length(const struct timespec *spec)
            spec->tv_nsec < SLEEP_NS;
 }
 
-uint64_t sleep_file_decide(uint64_t ns);
-
-/* Before a wait of `ns`; UINT64_MAX: for ever. Keeps errno. How long the first part of the wait is
- * to be, after which this is called once more; 0: there are no parts. */
-INLINE uint64_t sleep_file_look(uint64_t ns)
+/* Whether a wait of `ns` (UINT64_MAX: for ever) is that of a child without a file. */
+INLINE bool sleep_in_child(uint64_t ns)
 {
-    return unlikely(load_relaxed(&mirror_child)) && ns != 0 ? sleep_file_decide(ns) : 0;
+    return unlikely(load_relaxed(&mirror_child)) && ns != 0;
+}
+
+/* In such a child, before the wait: blocks all signals, since one that came while the file is made
+ * would not end the wait, and may make it. Keeps errno. How long the first part of the wait is to
+ * be, after which this is called once more; 0: there are no parts. */
+uint64_t sleep_file_decide(struct interrupt_wait *wait, uint64_t ns);
+/* The same for a call that lets no signals through while it waits. True: one of the program's has
+ * come, its handler has run, and the call must not wait. */
+bool sleep_file_decide_anew(struct interrupt_wait *wait, uint64_t ns, uint64_t *first_ns);
+
+/* In any process. */
+INLINE bool sleep_file_look_anew(struct interrupt_wait *wait, uint64_t ns, uint64_t *first_ns)
+{
+    *first_ns = 0;
+    return sleep_in_child(ns) && sleep_file_decide_anew(wait, ns, first_ns);
 }
 
 #endif

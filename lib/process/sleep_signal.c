@@ -36,14 +36,25 @@ static bool is_ours(int result, const siginfo_t *info, struct interrupt_wait *wa
     return result < 0 && errno == EINTR && interrupt_wait_anew(wait);
 }
 
-/* Whether the first part of a wait that has parts (sleep.h) has ended, without a signal. */
-static bool first_is_over(uint64_t *first_ns, int result)
+/* Whether the first part of a wait that has parts (sleep.h) has ended, without a signal. `came`: a
+ * signal with a handler, since then. */
+static bool first_is_over(struct interrupt_wait *wait, int result, uint64_t *first_ns, bool *came)
 {
     if (likely(*first_ns == 0) || result >= 0 || errno != EAGAIN)
         return false;
+    *came = sleep_file_look_anew(wait, UINT64_MAX, first_ns);
     *first_ns = 0;
-    sleep_file_look(UINT64_MAX);
     return true;
+}
+
+/* A handler has run: nothing is waited for. */
+static int take_or_end(const sigset_t *set, siginfo_t *got)
+{
+    static const struct timespec at_once;
+    int result = next_timed(set, got, &at_once);
+    if (result < 0 && errno == EAGAIN)
+        errno = EINTR;
+    return result;
 }
 
 EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
@@ -55,16 +66,17 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     siginfo_t *got = info != NULL ? info : &own;
     next_of((void **)&next_timed, "sigtimedwait");
     bool ends = sleep_is_length(timeout);
-    uint64_t ns = ends ? sleep_ns(timeout) : timeout == NULL ? UINT64_MAX : 0;
-    uint64_t first_ns = sleep_file_look(ns);
+    uint64_t first_ns, ns = ends ? sleep_ns(timeout) : timeout == NULL ? UINT64_MAX : 0;
     uint64_t until_ns = ends ? os_now_ns() + ns : 0;
-    const struct timespec first = sleep_spec(first_ns < ns ? first_ns : ns);
     interrupt_wait_begin_anew(&wait);
-    int result = next_timed(set, got, first_ns != 0 ? &first : timeout);
-    while (first_is_over(&first_ns, result) || is_ours(result, got, &wait)) {
+    bool came = sleep_file_look_anew(&wait, ns, &first_ns);
+    const struct timespec first = sleep_spec(first_ns < ns ? first_ns : ns);
+    int result =
+        came ? take_or_end(set, got) : next_timed(set, got, first_ns != 0 ? &first : timeout);
+    while (first_is_over(&wait, result, &first_ns, &came) || is_ours(result, got, &wait)) {
         uint64_t now_ns = os_now_ns();
         const struct timespec left = sleep_spec(until_ns > now_ns ? until_ns - now_ns : 0);
-        result = next_timed(set, got, ends ? &left : timeout);
+        result = came ? take_or_end(set, got) : next_timed(set, got, ends ? &left : timeout);
     }
     interrupt_wait_end(&wait);
     return result;

@@ -218,6 +218,13 @@ static bool is_wrapped(long call)
     case SYS_clock_nanosleep:
     case SYS_rt_sigsuspend:
     case SYS_rt_sigtimedwait:
+    case SYS_semtimedop:
+    case SYS_semop:
+    case SYS_msgrcv:
+    case SYS_msgsnd:
+#ifdef SYS_epoll_pwait2
+    case SYS_epoll_pwait2:
+#endif
 #ifdef SYS_poll
     case SYS_poll:
     case SYS_select:
@@ -372,9 +379,11 @@ bool interrupt_wait_again(struct interrupt_wait *wait)
 /* Whether a signal of the program's is to come as soon as the mask is what it was. */
 static bool others_pending(uint64_t mask)
 {
-    for (uint64_t left = os_signals_pending() & ~mask; left != 0; left &= left - 1)
-        if (!is_open(__builtin_ctzll(left) + 1))
+    for (uint64_t left = os_signals_pending() & ~mask; left != 0; left &= left - 1) {
+        const void *handler = os_handler(__builtin_ctzll(left) + 1);
+        if (handler != NULL && !interrupt_is_ours(handler)) /* others end no call */
             return true;
+    }
     return false;
 }
 
@@ -384,6 +393,20 @@ bool interrupt_wait_anew(struct interrupt_wait *wait)
         return false;
     interrupt_wait_open(wait);
     return true;
+}
+
+void interrupt_wait_hold(struct interrupt_wait *wait)
+{
+    if (!wait->blocked)
+        os_signals_set(held_in_waits(), &wait->mask);
+    wait->blocked = true;
+}
+
+bool interrupt_wait_came(struct interrupt_wait *wait)
+{
+    bool came = others_pending(wait->mask);
+    interrupt_wait_open(wait);
+    return came;
 }
 
 void interrupt_wait_open(struct interrupt_wait *wait)

@@ -7,13 +7,13 @@
  * whose seccomp filter kills on the question for pending signals.
  *
  * With "first": the first waits of forked children, which have two parts while a recorder file is
- * kept.
+ * kept. With "made": a signal of the program's own comes while such a child makes its file, in the
+ * midst of its first wait or before it, and ends the wait.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -23,21 +23,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "waits.h"
+
 enum { WAIT_MS = 300, STORM_US = 3000, OWN_MS = 100, LONG_MS = 20000 };
 enum { CONTROL_VALUE = 0x6d656d31 }; /* of base/attach_protocol.h */
 
-static volatile sig_atomic_t over, handled;
+static volatile sig_atomic_t over;
 static pthread_t waiter;
 static pid_t waiter_tid;
-static int own_signal, own_after_ms;
-static int empty[2], events;
+static int own_signal;
 
 static uint64_t now_ms(void)
 {
@@ -71,131 +73,6 @@ static void on_own(int number)
     (void)number;
     handled++;
 }
-
-static struct timespec spec(int ms)
-{
-    return (struct timespec){ms / 1000, ms % 1000 * 1000000L};
-}
-
-static int by_poll(int ms)
-{
-    struct pollfd fd = {empty[0], POLLIN, 0};
-    return poll(&fd, 1, ms);
-}
-static int by_ppoll(int ms)
-{
-    struct timespec length = spec(ms);
-    sigset_t none;
-    sigemptyset(&none);
-    return ppoll(NULL, 0, &length, ms % 2 ? &none : NULL);
-}
-static int by_select(int ms)
-{
-    struct timeval length = {ms / 1000, ms % 1000 * 1000};
-    fd_set reads;
-    FD_ZERO(&reads);
-    FD_SET(empty[0], &reads);
-    int result = select(empty[0] + 1, &reads, NULL, NULL, &length);
-    uint64_t left = length.tv_sec * 1000ull + length.tv_usec / 1000;
-    if (result == 0 && left != 0)
-        fprintf(stderr, "select leaves %d ms\n", (int)left), _exit(1);
-    return result;
-}
-static int by_pselect(int ms)
-{
-    struct timespec length = spec(ms);
-    return pselect(0, NULL, NULL, NULL, &length, NULL);
-}
-static int by_epoll_wait(int ms)
-{
-    struct epoll_event event;
-    return epoll_wait(events, &event, 1, ms);
-}
-static int by_epoll_pwait(int ms)
-{
-    struct epoll_event event;
-    sigset_t none;
-    sigemptyset(&none);
-    return epoll_pwait(events, &event, 1, ms, &none);
-}
-static int by_nanosleep(int ms)
-{
-    struct timespec length = spec(ms), rest = {0, 0};
-    int result = nanosleep(&length, &rest);
-    if (result < 0 && rest.tv_sec * 1000 + rest.tv_nsec / 1000000 > ms - own_after_ms)
-        fprintf(stderr, "nanosleep leaves %ld s\n", (long)rest.tv_sec), _exit(1);
-    return result;
-}
-static int by_clock_nanosleep(int ms)
-{
-    struct timespec length = spec(ms);
-    errno = 0;
-    int error = clock_nanosleep(CLOCK_MONOTONIC, 0, &length, &length);
-    return error == 0 ? 0 : (errno = error, -1);
-}
-static int by_clock_until(int ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    int error = clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL);
-    return error == 0 ? 0 : (errno = error, -1);
-}
-static int by_usleep(int ms)
-{
-    return usleep((unsigned)ms * 1000);
-}
-static int by_sleep(int ms)
-{
-    unsigned left = sleep((unsigned)(ms + 999) / 1000);
-    return left == 0 && handled == 0 ? 0 : (errno = EINTR, -1);
-}
-static int by_pause(int ms)
-{
-    (void)ms;
-    return pause();
-}
-static int by_sigsuspend(int ms)
-{
-    sigset_t none;
-    (void)ms;
-    sigemptyset(&none);
-    return sigsuspend(&none);
-}
-
-static int by_sigtimedwait(int ms)
-{
-    struct timespec length = spec(ms);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGRTMAX);
-    int result = sigtimedwait(&set, NULL, &length);
-    return result < 0 && errno == EAGAIN ? 0 : result;
-}
-
-static const struct {
-    const char *name;
-    int (*wait)(int ms);
-    bool endless;
-} waits[] = {
-    {"poll", by_poll, false},
-    {"ppoll", by_ppoll, false},
-    {"select", by_select, false},
-    {"pselect", by_pselect, false},
-    {"epoll_wait", by_epoll_wait, false},
-    {"epoll_pwait", by_epoll_pwait, false},
-    {"nanosleep", by_nanosleep, false},
-    {"clock_nanosleep", by_clock_nanosleep, false},
-    {"clock_nanosleep until", by_clock_until, false},
-    {"usleep", by_usleep, false},
-    {"sleep", by_sleep, false},
-    {"pause", by_pause, true},
-    {"sigsuspend", by_sigsuspend, true},
-    {"sigtimedwait", by_sigtimedwait, false},
-};
 
 static int wrong;
 
@@ -403,6 +280,65 @@ static void first_waits(void)
     }
 }
 
+/* Many mappings: it takes the child long to note them in its file. */
+static void map_much(void)
+{
+    enum { MAPPINGS = 8000, PAGE = 4096 };
+    char *pages = mmap(NULL, (size_t)MAPPINGS * PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (size_t i = 0; i < MAPPINGS && pages != MAP_FAILED; i += 2)
+        mprotect(pages + i * PAGE, PAGE, PROT_READ);
+}
+
+/* The child ends its wait at once, or is killed. */
+static bool ends_soon(pid_t child)
+{
+    int status = 0;
+    for (uint64_t from = now_ms(); now_ms() - from < LONG_MS / 4; usleep(1000))
+        if (waitpid(child, &status, WNOHANG) == child)
+            return status == 0;
+    child_end(child);
+    return false;
+}
+
+static void wait_while_made(size_t at, bool before)
+{
+    int made = inotify_init1(IN_CLOEXEC);
+    char names[4096];
+    if (made < 0 || inotify_add_watch(made, ".", IN_CREATE) < 0)
+        _exit(2);
+    handled = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        void *volatile block = malloc(1000);
+        for (uint64_t from = now_ms(); before && now_ms() - from < (uint64_t)FIRST_MS * 2;)
+            ;
+        own_after_ms = 0;
+        int result = waits[at].wait(LONG_MS), error = errno;
+        free(block);
+        _exit(result < 0 && error == EINTR && handled == 1 ? 0 : 1);
+    }
+    read(made, names, sizeof names);
+    kill(child, SIGUSR1);
+    if (!ends_soon(child)) {
+        printf("%s, a signal while the file is made%s\n", waits[at].name,
+               before ? " before the wait" : "");
+        wrong++;
+    }
+    close(made);
+}
+
+static void waits_while_made(void)
+{
+    map_much();
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        if (waits[i].file == IN_PARTS)
+            wait_while_made(i, false);
+        if (waits[i].file != NO_FILE)
+            wait_while_made(i, true);
+    }
+}
+
 /* A poll, and a read that a child ends, while our signal comes again and again. */
 static void try_confined(void)
 {
@@ -444,21 +380,8 @@ static void try_confined(void)
     }
 }
 
-int main(int count, char **words)
+static void all_waits(void)
 {
-    struct sigaction action = {.sa_handler = on_own, .sa_flags = SA_RESTART};
-    struct epoll_event event = {.events = EPOLLIN};
-    waiter = pthread_self();
-    waiter_tid = (pid_t)syscall(SYS_gettid);
-    sigaction(SIGUSR1, &action, NULL);
-    sigaction(SIGRTMIN + 1, &action, NULL);
-    if (pipe(empty) != 0 || (events = epoll_create1(0)) < 0 ||
-        epoll_ctl(events, EPOLL_CTL_ADD, empty[0], &event) != 0)
-        return 2;
-    if (count > 1 && strcmp(words[1], "first") == 0) {
-        first_waits();
-        return wrong != 0;
-    }
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
         if (!waits[i].endless)
             try_one(i, 0, WAIT_MS);
@@ -475,5 +398,26 @@ int main(int count, char **words)
     try_lock(SIGUSR1);
     try_lock(SIGRTMIN + 1);
     try_confined();
-    return wrong != 0;
+}
+
+int main(int count, char **words)
+{
+    struct sigaction action = {.sa_handler = on_own, .sa_flags = SA_RESTART};
+    struct epoll_event event = {.events = EPOLLIN};
+    waiter = pthread_self();
+    waiter_tid = (pid_t)syscall(SYS_gettid);
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGRTMIN + 1, &action, NULL);
+    if (pipe(empty) != 0 || (events = epoll_create1(0)) < 0 ||
+        epoll_ctl(events, EPOLL_CTL_ADD, empty[0], &event) != 0)
+        return 2;
+    bool queues = queues_begin();
+    if (queues && count > 1 && strcmp(words[1], "first") == 0)
+        first_waits();
+    else if (queues && count > 1 && strcmp(words[1], "made") == 0)
+        waits_while_made();
+    else if (queues)
+        all_waits();
+    queues_end();
+    return !queues || wrong != 0;
 }

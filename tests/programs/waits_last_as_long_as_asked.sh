@@ -15,6 +15,11 @@ for options in recorder:$place/state,heap.rate:0 heap:off; do
         fail "$? with '$options': $(cat out)"
     rm -f state*
 done
+mkdir made
+cd made || exit 2
+MEMOIR=recorder:state,heap.rate:0 LD_PRELOAD=$MEMOIR_LIB timeout 120 ../waits made >../out 2>&1 ||
+    fail "$? while a file is made: $(cat ../out)"
+cd .. || exit 2
 
 cat >sleeper.c <<'END'
 #include <stdio.h>

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sem_timedwait, sem_clockwait, semop, semtimedop, msgrcv and msgsnd: calls that let no signals
+ * through while they wait, and that the kernel does not make again after a handler, or libc's
+ * function does not. Where our handler cut the wait short (lib/watch/interrupt.h), these wrappers
+ * simply make them again.
+ *
+ * Each calls libc's function, as in lib/process/sleep.c, and is not in the static archive either.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <semaphore.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+#include "lib/process/next.h"
+#include "lib/process/sleep.h"
+#include "lib/watch/watch.h"
+
+int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
+                  const struct timespec *restrict until);
+
+/* libc's, found before the program runs. */
+static struct {
+    __typeof__(&sem_timedwait) sem_timedwait;
+    __typeof__(&sem_clockwait) sem_clockwait;
+    __typeof__(&semop) semop;
+    __typeof__(&semtimedop) semtimedop;
+    __typeof__(&msgrcv) msgrcv;
+    __typeof__(&msgsnd) msgsnd;
+} next;
+
+#define NEXT(name) (next_of((void **)&next.name, #name), next.name)
+
+__attribute__((constructor(102))) static void look_up(void)
+{
+    (void)NEXT(sem_timedwait);
+    (void)NEXT(sem_clockwait);
+    (void)NEXT(semop);
+    (void)NEXT(semtimedop);
+    (void)NEXT(msgrcv);
+    (void)NEXT(msgsnd);
+}
+
+static bool again(struct interrupt_wait *wait, long result)
+{
+    return result < 0 && errno == EINTR && interrupt_wait_anew(wait);
+}
+
+/* A signal has come: the semaphore is not waited for. */
+static int sem_cut(sem_t *semaphore)
+{
+    static const struct timespec past;
+    int result = NEXT(sem_timedwait)(semaphore, &past);
+    if (result < 0 && errno == ETIMEDOUT)
+        errno = EINTR;
+    return result;
+}
+
+EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
+{
+    struct interrupt_wait wait;
+    uint64_t first_ns;
+    interrupt_wait_begin_anew(&wait);
+    int result = sleep_file_look_anew(&wait, UINT64_MAX, &first_ns)
+                     ? sem_cut(semaphore)
+                     : NEXT(sem_timedwait)(semaphore, until);
+    while (again(&wait, result))
+        result = NEXT(sem_timedwait)(semaphore, until);
+    interrupt_wait_end(&wait);
+    return result;
+}
+
+/* Not in every libc. */
+EXPORT int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
+                         const struct timespec *restrict until)
+{
+    struct interrupt_wait wait;
+    uint64_t first_ns;
+    if (NEXT(sem_clockwait) == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    interrupt_wait_begin_anew(&wait);
+    int result = sleep_file_look_anew(&wait, UINT64_MAX, &first_ns)
+                     ? sem_cut(semaphore)
+                     : next.sem_clockwait(semaphore, clock, until);
+    while (again(&wait, result))
+        result = next.sem_clockwait(semaphore, clock, until);
+    interrupt_wait_end(&wait);
+    return result;
+}
+
+EXPORT int semop(int id, struct sembuf *operations, size_t count)
+{
+    struct interrupt_wait wait;
+    int result;
+    interrupt_wait_begin_anew(&wait);
+    do
+        result = NEXT(semop)(id, operations, count);
+    while (again(&wait, result));
+    interrupt_wait_end(&wait);
+    return result;
+}
+
+EXPORT int semtimedop(int id, struct sembuf *operations, size_t count,
+                      const struct timespec *timeout)
+{
+    struct interrupt_wait wait;
+    bool ends = sleep_is_length(timeout);
+    uint64_t until_ns = ends ? os_now_ns() + sleep_ns(timeout) : 0;
+    interrupt_wait_begin_anew(&wait);
+    int result = NEXT(semtimedop)(id, operations, count, timeout);
+    while (again(&wait, result)) {
+        uint64_t now_ns = os_now_ns();
+        const struct timespec left = sleep_spec(until_ns > now_ns ? until_ns - now_ns : 0);
+        result = NEXT(semtimedop)(id, operations, count, ends ? &left : timeout);
+    }
+    interrupt_wait_end(&wait);
+    return result;
+}
+
+EXPORT ssize_t msgrcv(int id, void *message, size_t size, long type, int flags)
+{
+    struct interrupt_wait wait;
+    ssize_t result;
+    interrupt_wait_begin_anew(&wait);
+    do
+        result = NEXT(msgrcv)(id, message, size, type, flags);
+    while (again(&wait, result));
+    interrupt_wait_end(&wait);
+    return result;
+}
+
+EXPORT int msgsnd(int id, const void *message, size_t size, int flags)
+{
+    struct interrupt_wait wait;
+    int result;
+    interrupt_wait_begin_anew(&wait);
+    do
+        result = NEXT(msgsnd)(id, message, size, flags);
+    while (again(&wait, result));
+    interrupt_wait_end(&wait);
+    return result;
+}
