@@ -404,10 +404,31 @@ EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int events_max,
     return result;
 }
 
+/* The kernel lets ppoll last up to 0.5 % longer, which nanosleep does not: what is long is waited
+ * for in several steps. */
+enum { EXACT_NS = 20000000, STEP = 128 };
+
+static int ppoll_step(struct sleep *sleep, uint64_t ns)
+{
+    struct timespec rest = sleep_spec(ns > EXACT_NS ? ns - ns / STEP : ns);
+    return NEXT(ppoll)(NULL, 0, &rest, &sleep->mask);
+}
+
+static int ppoll_rest(struct sleep *sleep)
+{
+    uint64_t ns;
+    int result;
+    do {
+        ns = ns_until(call_end_ns(sleep));
+        result = ppoll_step(sleep, ns);
+    } while (result == 0 && ns > EXACT_NS);
+    return result;
+}
+
 static int nanosleep_on(struct sleep *sleep)
 {
-    struct timespec spec, *rest = left(sleep, &spec);
-    return sleep->plain ? NEXT(nanosleep)(rest, NULL) : NEXT(ppoll)(NULL, 0, rest, &sleep->mask);
+    struct timespec spec;
+    return sleep->plain ? NEXT(nanosleep)(left(sleep, &spec), NULL) : ppoll_rest(sleep);
 }
 
 EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
@@ -446,8 +467,13 @@ static uint64_t ns_until_on(clockid_t clock, const struct timespec *until)
 
 static int sleep_until(struct sleep *sleep, clockid_t clock, const struct timespec *until)
 {
-    struct timespec rest = sleep_spec(ns_until_on(clock, until));
-    return NEXT(ppoll)(NULL, 0, &rest, &sleep->mask);
+    uint64_t ns;
+    int result;
+    do {
+        ns = ns_until_on(clock, until);
+        result = ppoll_step(sleep, ns);
+    } while (result == 0 && ns > EXACT_NS);
+    return result;
 }
 
 static int sleep_on(struct sleep *sleep, clockid_t clock, int flags, const struct timespec *length)
@@ -459,13 +485,33 @@ static int sleep_on(struct sleep *sleep, clockid_t clock, int flags, const struc
         return NEXT(clock_nanosleep)(clock, flags, length, NULL);
     int kept = errno, result = flags & TIMER_ABSTIME && sleep->first_ns == 0
                                    ? sleep_until(sleep, clock, length)
-                                   : NEXT(ppoll)(NULL, 0, left(sleep, &rest), &sleep->mask);
+                                   : ppoll_rest(sleep);
     int error = result < 0 ? errno : 0;
     errno = kept;
     return error;
 }
 
-/* The result is an error, not errno. Clocks of CPU time stand still here: EINTR stays. */
+/* Other clocks go on while the machine is suspended, or count CPU time: no other call waits for
+ * them. */
+static int sleep_on_other(clockid_t clock, int flags, const struct timespec *length,
+                          struct timespec *remaining)
+{
+    struct interrupt_wait wait;
+    struct timespec unslept = {0, 0};
+    interrupt_wait_begin_anew(&wait);
+    int error = NEXT(clock_nanosleep)(clock, flags, length, &unslept);
+    while (error == EINTR && interrupt_wait_anew(&wait)) {
+        const struct timespec rest = unslept;
+        error =
+            NEXT(clock_nanosleep)(clock, flags, flags & TIMER_ABSTIME ? length : &rest, &unslept);
+    }
+    if (error == EINTR && !(flags & TIMER_ABSTIME) && remaining != NULL)
+        *remaining = unslept;
+    interrupt_wait_end(&wait);
+    return error;
+}
+
+/* The result is an error, not errno. */
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *length,
                            struct timespec *remaining)
 {
@@ -473,7 +519,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *le
     bool usual = (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && sleep_is_length(length) &&
                  (flags & ~TIMER_ABSTIME) == 0;
     if (!usual)
-        return NEXT(clock_nanosleep)(clock, flags, length, remaining);
+        return sleep_on_other(clock, flags, length, remaining);
     bool again = sleep_begin(&sleep, !(flags & TIMER_ABSTIME)      ? sleep_ns(length)
                                      : load_relaxed(&mirror_child) ? ns_until_on(clock, length)
                                                                    : UINT64_MAX);

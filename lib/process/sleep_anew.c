@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sem_timedwait, sem_clockwait, semop, semtimedop, msgrcv and msgsnd: calls that let no signals
- * through while they wait, and that the kernel does not make again after a handler, or libc's
- * function does not. Where our handler cut the wait short (lib/watch/interrupt.h), these wrappers
- * simply make them again.
+ * sem_timedwait, sem_clockwait, semop, semtimedop, msgrcv, msgsnd and aio_suspend: calls that let
+ * no signals through while they wait, and that neither the kernel nor libc makes again after a
+ * handler. Where our handler cut the wait short (lib/watch/interrupt.h), these wrappers simply make
+ * them again.
  *
  * Each calls libc's function, as in lib/process/sleep.c, and is not in the static archive either.
  */
 #define _GNU_SOURCE
+#include <aio.h>
 #include <errno.h>
 #include <semaphore.h>
 #include <sys/msg.h>
@@ -31,6 +32,7 @@ static struct {
     __typeof__(&semtimedop) semtimedop;
     __typeof__(&msgrcv) msgrcv;
     __typeof__(&msgsnd) msgsnd;
+    __typeof__(&aio_suspend) aio_suspend;
 } next;
 
 #define NEXT(name) (next_of((void **)&next.name, #name), next.name)
@@ -43,6 +45,7 @@ __attribute__((constructor(102))) static void look_up(void)
     (void)NEXT(semtimedop);
     (void)NEXT(msgrcv);
     (void)NEXT(msgsnd);
+    (void)NEXT(aio_suspend);
 }
 
 static bool again(struct interrupt_wait *wait, long result)
@@ -106,19 +109,29 @@ EXPORT int semop(int id, struct sembuf *operations, size_t count)
     return result;
 }
 
+/* When a wait of that length is to end; UINT64_MAX: never, or the call refuses the length. */
+static uint64_t end_of(const struct timespec *length)
+{
+    return sleep_is_length(length) ? os_now_ns() + sleep_ns(length) : UINT64_MAX;
+}
+
+static const struct timespec *left(uint64_t until_ns, struct timespec *rest)
+{
+    uint64_t now_ns = os_now_ns();
+    *rest = sleep_spec(until_ns > now_ns ? until_ns - now_ns : 0);
+    return until_ns == UINT64_MAX ? NULL : rest;
+}
+
 EXPORT int semtimedop(int id, struct sembuf *operations, size_t count,
                       const struct timespec *timeout)
 {
     struct interrupt_wait wait;
-    bool ends = sleep_is_length(timeout);
-    uint64_t until_ns = ends ? os_now_ns() + sleep_ns(timeout) : 0;
+    struct timespec rest;
+    uint64_t until_ns = end_of(timeout);
     interrupt_wait_begin_anew(&wait);
     int result = NEXT(semtimedop)(id, operations, count, timeout);
-    while (again(&wait, result)) {
-        uint64_t now_ns = os_now_ns();
-        const struct timespec left = sleep_spec(until_ns > now_ns ? until_ns - now_ns : 0);
-        result = NEXT(semtimedop)(id, operations, count, ends ? &left : timeout);
-    }
+    while (again(&wait, result))
+        result = NEXT(semtimedop)(id, operations, count, left(until_ns, &rest));
     interrupt_wait_end(&wait);
     return result;
 }
@@ -146,3 +159,23 @@ EXPORT int msgsnd(int id, const void *message, size_t size, int flags)
     interrupt_wait_end(&wait);
     return result;
 }
+
+EXPORT int aio_suspend(const struct aiocb *const blocks[], int count,
+                       const struct timespec *timeout)
+{
+    struct interrupt_wait wait;
+    struct timespec rest;
+    uint64_t until_ns = end_of(timeout);
+    interrupt_wait_begin_anew(&wait);
+    int result = NEXT(aio_suspend)(blocks, count, timeout);
+    while (again(&wait, result))
+        result = NEXT(aio_suspend)(blocks, count, left(until_ns, &rest));
+    interrupt_wait_end(&wait);
+    return result;
+}
+
+#ifdef __GLIBC__
+/* Where files have sizes of 64 bits. */
+EXPORT int aio_suspend64(const struct aiocb64 *const blocks[], int count,
+                         const struct timespec *timeout) __attribute__((alias("aio_suspend")));
+#endif

@@ -6,6 +6,7 @@
 #ifndef TESTS_WAITS_H
 #define TESTS_WAITS_H
 
+#include <aio.h>
 #include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -170,6 +171,31 @@ static int by_thrd_sleep(int ms)
     return result == -1 ? (errno = EINTR, -1) : result;
 }
 
+static int by_boot_clock(int ms)
+{
+    struct timespec length = spec(ms);
+    int error = clock_nanosleep(CLOCK_BOOTTIME, 0, &length, &length);
+    return error == 0 ? 0 : (errno = error, -1);
+}
+
+static int by_aio_suspend(int ms)
+{
+    static char byte;
+    static struct aiocb block;
+    const struct aiocb *blocks[] = {&block};
+    struct timespec length = spec(ms);
+    int own[2]; /* its thread would take the byte that another test waits for */
+    if (block.aio_nbytes == 0) {
+        if (pipe(own) != 0)
+            _exit(2);
+        block = (struct aiocb){.aio_fildes = own[0], .aio_buf = &byte, .aio_nbytes = 1};
+        if (aio_read(&block) != 0)
+            _exit(2);
+    }
+    int result = aio_suspend(blocks, 1, &length);
+    return result < 0 && errno == EAGAIN ? 0 : result;
+}
+
 static struct sembuf taking = {0, -1, 0};
 static int by_semtimedop(int ms)
 {
@@ -228,6 +254,8 @@ static const struct {
     {"sem_clockwait", by_sem_clockwait, false, FILE_BEFORE},
     {"epoll_pwait2", by_epoll_pwait2, false, IN_PARTS},
     {"thrd_sleep", by_thrd_sleep, false, IN_PARTS},
+    {"clock_nanosleep, boot", by_boot_clock, false, NO_FILE},
+    {"aio_suspend", by_aio_suspend, false, NO_FILE},
     {"semtimedop", by_semtimedop, false, NO_FILE},
     {"semop", by_semop, true, NO_FILE},
     {"msgrcv", by_msgrcv, true, NO_FILE},
