@@ -31,7 +31,7 @@ enum { LINE_SIZE = 512 };
 /* What an option of jemalloc's asks for and memoir does not serve; or NULL. */
 #define WORKS                                                               NULL
 #define HINT                                                                NULL
-#define MISSING(text)                                                       text
+#define MISSING(text)                                                       (text)
 #define OPTION(name, kind, initial, low, high, range, words, shown, effect) effect,
 static const char *const not_served[JEMALLOC_OPTIONS] = {
 #include "lib/faces/jemalloc/jemalloc_options.def"

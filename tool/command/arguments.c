@@ -262,9 +262,10 @@ static bool flags_agree(const struct arguments *arguments, struct error *error)
 bool arguments_names(const char *word, enum flag_id id)
 {
     const char *name = commands_flag_name(id);
-    const char *of_letter = word[0] == '-' && word[1] && !word[2] ? short_name(word[1]) : word;
-    size_t length = of_letter ? strcspn(of_letter, "=") : 0;
-    return length == strlen(name) && memcmp(of_letter, name, length) == 0;
+    bool letter = word[0] == '-' && word[1] && !word[2];
+    if (letter && !(word = short_name(word[1])))
+        return false;
+    return strcspn(word, "=") == strlen(name) && memcmp(word, name, strlen(name)) == 0;
 }
 
 void arguments_free(struct arguments *arguments)
