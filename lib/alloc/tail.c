@@ -108,7 +108,7 @@ void tail_doubt(void)
 
 void tail_exit(void)
 {
-    /* The end of a program does not wait for long: what is not compared within LOOK_MS_MAX is left
+    /* The end of a program does not wait for long: blocks not compared within LOOK_MS_MAX are left
      * out. The time is asked for once in SPANS. */
     enum { LOOK_MS_MAX = 20, SPANS = 16 };
     uint64_t until_ms = os_now_ms() + LOOK_MS_MAX;

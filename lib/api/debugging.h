@@ -38,7 +38,7 @@ void debugging_free(void *p, const struct caller *caller, bool moved);
 struct cell_event;
 void debugging_freed_elsewhere(void *p, size_t size, const struct cell_event *died,
                                const struct caller *caller);
-/* From outside: the size that was asked for; what is no live block, or stomped, is reported. */
+/* From outside: the requested size. No live block, or a stomped one, is reported. */
 size_t debugging_size(const void *p, const char *call, const struct caller *caller);
 /* `track_born` of the block's record. */
 uint64_t debugging_born(const void *p);

@@ -314,7 +314,7 @@ void guarding_compare(const void *p, size_t size, size_t align, const struct cal
     struct cell *cell = cells_near((uintptr_t)p);
     if (cell == NULL || cell->start != (uintptr_t)p || cell->state != CELL_LIVE)
         return;         /* free says what it is */
-    if (!guard_calls) { /* a sample, which is no reason to be strict */
+    if (!guard_calls) { /* a sample: no reason to be strict */
         mismatch_compare(p, size, align, cell->size, caller);
         return;
     }

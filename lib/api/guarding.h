@@ -69,7 +69,7 @@ void guarding_free(void *p, const struct caller *caller, bool moved);
 /* Calls `each` for the pages of all cells; `live`: of a block that lives. */
 void guarding_each_range(void (*each)(void *context, uintptr_t start, size_t bytes, bool live),
                          void *context);
-/* From outside: the size that was asked for; what is no live block is reported, for `call`. */
+/* From outside: the requested size; a pointer to no live block is reported, for `call`. */
 size_t guarding_size(const void *p, const char *call, const struct caller *caller);
 /* `track_born` of the block's record. */
 uint64_t guarding_born(const void *p);

@@ -68,8 +68,8 @@ uint32_t clocks_walls(void);
 /* A timer of the process that rings 10 times a second of CPU time, in whichever thread: so threads
  * that did not begin through us are found. Its value is that of TASK_NONE. */
 void clocks_scout(bool on);
-/* Around what a thread does to its own clock outside of a handler, if the profile runs still: who
- * ends the profile waits for it, a second at most, before other threads' clocks are removed. */
+/* Around a thread's changes to its own clock outside of a handler, while the profile runs: its end
+ * waits for them, a second at most, before it removes the clocks of other threads. */
 void clocks_own_begin(void);
 void clocks_own_end(void);
 void clocks_settle(void);

@@ -73,7 +73,7 @@ struct cpu_about {
     unsigned threads, uncovered;  /* live ones with a row; those without a clock */
 };
 void cpu_about(struct cpu_about *about);
-/* Before samples are read: what has no sample and is known otherwise. */
+/* Before samples are read: adds time that is known without a sample. */
 void cpu_settle(void);
 /* All of it into a recorder file that was made just now. */
 void cpu_copy(void);

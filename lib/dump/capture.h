@@ -53,8 +53,8 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
 int capture_mark(struct capture *capture, const char *name, const struct account_sum *total);
 int capture_end(struct capture *capture);
 
-/* For the log of a recorder file (base/file/recorder_format.h), which has no head: begins; what is
- * mapped now, if that changed, after how many nodes there are. 0 or an errno value. */
+/* The log of a recorder file (base/file/recorder_format.h) has no head. Begins it; adds the number
+ * of nodes and the mappings, if they changed. 0 or an errno value. */
 int capture_log_begin(struct capture *capture, struct sink *sink);
 int capture_log_maps(struct capture *capture);
 

@@ -5,7 +5,7 @@
  * descriptors handed on by fork; each child that needs a file takes the next one. They are files
  * alone: by the descriptor of a folder a program could leave its root.
  *
- * Only under `memoir run`, which removes the folder with what was not used. Called with the lock of
+ * Only under `memoir run`, which removes the folder with the unused files. Called with the lock of
  * dump.c.
  */
 #ifndef DUMP_RECORDER_AHEAD_H

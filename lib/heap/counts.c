@@ -224,7 +224,7 @@ static void parts_share(const struct heap *heap, struct counted *counted)
 }
 
 /* Shares change slowly: they are made anew now and then, where visits are too frequent, and where
- * they rest on what is no longer true. */
+ * their basis is outdated. */
 void counts_visit_slow(struct heap *heap)
 {
     /* Visits until the next sharing, which looks at all bins; fewer if the clocks ran out after

@@ -258,7 +258,7 @@ static bool scan_here(void)
     return good && shared_now->scan.result.complete;
 }
 
-/* Memory of the scan itself, which is no root. */
+/* The scan's own memory is not a root. */
 static void own_skip(struct roots *roots, const struct scan *scan)
 {
     roots_skip(roots, stop_now.threads, stop_now.room);

@@ -28,7 +28,7 @@ enum stop_outcome {
 struct stop {
     struct roots_thread *threads; /* those that stand still, and silent ones whose sp is known */
     unsigned count, room;
-    const void *places; /* where they note that, which is no memory of the program either */
+    const void *places; /* where they note that: not memory of the program either */
     size_t places_room;
     unsigned silent;   /* did not answer */
     unsigned unknown;  /* of them: not even their stack pointer is known */

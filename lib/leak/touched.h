@@ -41,7 +41,7 @@ bool touched_written(const struct touched *touched, uintptr_t start, uintptr_t e
 /* Bytes of [start, start + size) that the process has written to, in whole pages; 0 where nothing
  * is known. */
 uint64_t touched_bytes(const struct touched *touched, const void *start, size_t size);
-/* The same for memory that it shares with others, as far as pages of it are here. */
+/* The same for memory shared with other processes: of its pages, those mapped here. */
 uint64_t touched_present(const struct touched *touched, const void *start, size_t size);
 /* Bytes that this process shares with no other; 0 if the kernel does not tell. */
 uint64_t touched_alone(void);

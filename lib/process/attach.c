@@ -346,7 +346,7 @@ static void client_serve(int fd, const struct os_ids *ids)
     if (!access_is_current()) {
         /* no right to answer: the next helper has the rights of the program */
     } else if (!known || !access_allows(ids, &client.peer)) {
-        /* after it has spoken: what is not read would cost it the answer */
+        /* after it has spoken: with unread bytes the answer would be lost */
         answer_send(&client, EPERM, NULL, 0);
     } else if (got >= 0) {
         int error = request_check(packet, got, passed);

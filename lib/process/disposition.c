@@ -51,7 +51,7 @@ EXPORT int sigaction(int number, const struct sigaction *restrict action,
 {
     struct sigaction own = ours(), kept;
     interrupt_wrapped();
-    if (fault_is_ours(number)) { /* ours stays, and passes on what is not for us */
+    if (fault_is_ours(number)) { /* ours stays, and passes on other faults */
         fault_get(&kept);
         if (action != NULL)
             fault_set(action);

@@ -20,8 +20,8 @@
  *
  * Invariant: the tables are mapped for every address below `granules` before `granules` grows (the
  * piece itself is mapped first, so that a refused one leaves no tables), it only grows, and the
- * bytes of what is not a live block's start are 0 in all three. Hence free() may look up any
- * pointer below it, and a unit's kind needs no change when its span ends.
+ * bytes of all addresses but the starts of live blocks are 0 in all three. Hence free() may look
+ * up any pointer below it, and a unit's kind needs no change when its span ends.
  */
 #ifndef WINDOW_ARENA_H
 #define WINDOW_ARENA_H

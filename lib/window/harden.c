@@ -33,7 +33,7 @@ void harden_init(void)
         os_unmap(probe, page);
     sealed_max = os_mappings_max() / 4;
     harden_secret = os_random();
-    /* Eight times one byte, which is not 0, as it ends strings, and not that of a letter. */
+    /* Eight times one byte: neither 0, which ends strings, nor a letter. */
     harden_fill = (os_random() % 0x7f | 0x80) * UINT64_C(0x0101010101010101);
     harden_tail = HARDEN_TAIL;
     harden_units = (uint32_t)(page > UNIT ? page >> UNIT_SHIFT : 1);

@@ -50,7 +50,7 @@ int serve_mutex(const struct request *request, const struct node *node)
     return request_give(request, &values[what], sizeof values[what]);
 }
 
-/* LOCK_INSIDE, which is no lock: none. */
+/* None for LOCK_INSIDE: it is not a lock. */
 static void count_rank(unsigned rank, struct lock_counts *sum)
 {
     const struct lock *lock;

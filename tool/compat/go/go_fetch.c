@@ -398,7 +398,7 @@ static void rename_types(struct profile *profile)
     profile->type[1].name = profile_string_of(profile, "space");
 }
 
-/* Names that -symbolize may have; what is none of them is said. */
+/* The names that -symbolize takes; other names are refused. */
 static void check_symbolize(const char *mode)
 {
     static const char words[] =

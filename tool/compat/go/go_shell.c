@@ -376,7 +376,7 @@ static bool is_false(const char *text)
     return is_among(text, words, COUNT_OF(words));
 }
 
-/* A number; what is none is said as Go says it. */
+/* A number; another word is refused in Go's words. */
 static void set_number(struct compat_value *place, const char *text, bool whole)
 {
     char *end;

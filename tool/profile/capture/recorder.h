@@ -34,8 +34,7 @@ bool recorder_is(const char *bytes, size_t size);
 /* What its head says. False: it is no recorder file, or one of another version; *reason. */
 bool recorder_describe(const char *bytes, size_t size, struct recorder_about *about,
                        const char **reason);
-/* What is wrong with a file whose head is right: parts of it are missing, or hold nothing. NULL:
- * nothing that can be seen. */
+/* The damage of a file with a good head: missing or empty parts. NULL: none is visible. */
 const char *recorder_damage(const char *bytes, size_t size);
 /* Whether its process was killed before anything that it had done was in it. */
 bool recorder_is_blank(const char *bytes, size_t size);

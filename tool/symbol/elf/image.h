@@ -37,7 +37,7 @@ struct image {
 
 /* NULL: no ELF file that can be read. */
 struct image *image_open(const char *path);
-/* The .dwo files of a program in one: all that is asked of it are its sections. */
+/* A .dwp, the .dwo files of a program in one: only its sections are read. */
 struct image *image_bundle(const char *path);
 /* Of bytes that it takes over, and frees. */
 struct image *image_memory(const char *path, void *bytes, size_t size);
