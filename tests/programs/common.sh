@@ -66,9 +66,10 @@ need_terminal() {
     python3 -c 'import os; os.openpty()' 2>/dev/null || skip "there are no terminals: /dev/pts is not mounted"
 }
 
-# A clone may lie below a folder that only its owner enters, as /root: then $place moves to /tmp.
+# A clone may lie below a folder that only its owner enters, as /root: then $place moves to /tmp. Anywhere
+# it is an error if something has been written to $place already.
 open_place() {
-    chmod 755 "$place"
+    rmdir "$place" && mkdir -m 755 "$place" || exit 2
     [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1 || return 0
     setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$place" && return 0
     rmdir "$place"

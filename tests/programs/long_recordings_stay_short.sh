@@ -105,6 +105,8 @@ rm -f run.memoir .memoir.*
 # A folder in which the program may not make another file. (For root no folder is such.)
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && command -v perl >/dev/null; then
     mkdir shut
+    cp "$(readlink -f "$MEMOIR_LIB")" libmemoir.so # where that user can read it
+    chmod 755 libmemoir.so
     chown 65534 shut
     (
         for _ in $(seq 500); do
@@ -113,7 +115,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && command -v perl >/de
         done
         chmod 555 shut
     ) &
-    setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$MEMOIR_LIB" \
+    setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$place/libmemoir.so" \
         MEMOIR="capture:$place/shut/run.memoir,capture.interval:100ms,capture.size:16K,heap.rate:1K" \
         perl -e 'for (1 .. 60) {
             my @kept = map { "x" x 1000 . $_ } 1 .. 2000;

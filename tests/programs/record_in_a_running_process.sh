@@ -7,6 +7,7 @@
 # children do not go on with it.
 . "$(dirname "$0")/common.sh"
 need pgrep
+open_place
 cat >"$place/target.c" <<'END'
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +44,6 @@ int main(void)
     }
 }
 END
-open_place
 mkdir "$place/here"
 cp "$(readlink -f "$MEMOIR_LIB")" "$place/libmemoir.so"
 chmod 755 "$place/libmemoir.so"
