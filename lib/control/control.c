@@ -179,35 +179,26 @@ static void apply_style(void)
     tell_exit();
 }
 
-static void apply_every(void)
-{
-    trigger_set(&control_memoir, DUMP_ALLOCATED, config.dump_every);
-}
+/* The options whose value is the step of a trigger, as it is: a row each. */
+#define STEP_TRIGGERS(X)                   \
+    X("dump.every", dump_every, ALLOCATED) \
+    X("dump.freed", dump_freed, FREED)     \
+    X("dump.growth", dump_growth, IN_USE)  \
+    X("dump.peak", dump_peak, PEAK)        \
+    X("dump.above", dump_above, ABOVE)     \
+    X("dump.failure", dump_failure, FAILURE)
 
-static void apply_freed(void)
-{
-    trigger_set(&control_memoir, DUMP_FREED, config.dump_freed);
-}
-
-static void apply_growth(void)
-{
-    trigger_set(&control_memoir, DUMP_IN_USE, config.dump_growth);
-}
-
-static void apply_peak(void)
-{
-    trigger_set(&control_memoir, DUMP_PEAK, config.dump_peak);
-}
+#define TRIGGER_APPLY(key, field, kind)                          \
+    static void apply_##field(void)                              \
+    {                                                            \
+        trigger_set(&control_memoir, DUMP_##kind, config.field); \
+    }
+STEP_TRIGGERS(TRIGGER_APPLY)
 
 static void apply_interval(void)
 {
     uint64_t ms = config.dump_interval_ms;
     trigger_set(&control_memoir, DUMP_TIME, ms == config_never ? 0 : ms);
-}
-
-static void apply_above(void)
-{
-    trigger_set(&control_memoir, DUMP_ABOVE, config.dump_above);
 }
 
 static void apply_above_percent(void)
@@ -216,11 +207,6 @@ static void apply_above_percent(void)
         message_format(
             "memoir: dump.above_percent has no effect: the process has no memory limit; set one, "
             "or use dump.above\n");
-}
-
-static void apply_failure(void)
-{
-    trigger_set(&control_memoir, DUMP_FAILURE, config.dump_failure);
 }
 
 static void apply_signal(void)
@@ -328,6 +314,7 @@ void control_locks_init(void)
         apply_locks();
 }
 
+#define TRIGGER_ROW(key, field, kind) {key, apply_##field, true},
 const struct control_row control_rows[] = {
     {"cpu", apply_cpu, false},
     {"cpu.clock", apply_cpu_clock, false},
@@ -338,14 +325,9 @@ const struct control_row control_rows[] = {
     {"dump.format", apply_style, false},
     {"dump.keep", apply_style, false},
     {"dump.keep_bytes", apply_style, false},
-    {"dump.every", apply_every, true},
-    {"dump.freed", apply_freed, true},
-    {"dump.growth", apply_growth, true},
-    {"dump.peak", apply_peak, true},
+    STEP_TRIGGERS(TRIGGER_ROW) /* its rows end in commas */
     {"dump.interval", apply_interval, true},
-    {"dump.above", apply_above, true},
     {"dump.above_percent", apply_above_percent, true},
-    {"dump.failure", apply_failure, true},
     {"dump.signal", apply_signal, true},
     {"dump.exit", apply_exit, true},
     {"capture.interval", apply_capture_interval, true},
