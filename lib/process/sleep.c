@@ -437,16 +437,9 @@ EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
     struct timespec unslept = {0, 0};
     if (!sleep_is_length(length))
         return NEXT(nanosleep)(length, remaining);
-    /* libc tells what is left of a sleep that was cut: the clock is read only then. */
-    uint64_t ns = sleep_ns(length);
-    bool again = wait_begin(&sleep, ns == 0 ? 0 : UINT64_MAX);
-    if (unlikely(again || sleep_in_child(ns)))
-        sleep.until_ns = os_now_ns() + ns;
-    again = child_begin(&sleep, ns, again);
+    bool again = sleep_begin(&sleep, sleep_ns(length));
     int result = again ? nanosleep_on(&sleep) : NEXT(nanosleep)(length, &unslept);
     while (call_again(&sleep, result)) {
-        if (!again)
-            sleep.until_ns = os_now_ns() + sleep_ns(&unslept);
         again = true;
         result = nanosleep_on(&sleep);
     }
@@ -497,16 +490,18 @@ static int sleep_on_other(clockid_t clock, int flags, const struct timespec *len
                           struct timespec *remaining)
 {
     struct interrupt_wait wait;
-    struct timespec unslept = {0, 0};
+    struct timespec until = {0, 0};
+    bool again = false, relative = !(flags & TIMER_ABSTIME);
+    if (relative && sleep_is_length(length) && clock_gettime(clock, &until) == 0)
+        until = sleep_spec(sleep_ns(&until) + sleep_ns(length));
     interrupt_wait_begin_anew(&wait);
-    int error = NEXT(clock_nanosleep)(clock, flags, length, &unslept);
+    int error = NEXT(clock_nanosleep)(clock, flags, length, remaining);
     while (error == EINTR && interrupt_wait_anew(&wait)) {
-        const struct timespec rest = unslept;
-        error =
-            NEXT(clock_nanosleep)(clock, flags, flags & TIMER_ABSTIME ? length : &rest, &unslept);
+        again = true;
+        error = NEXT(clock_nanosleep)(clock, TIMER_ABSTIME, relative ? &until : length, NULL);
     }
-    if (error == EINTR && !(flags & TIMER_ABSTIME) && remaining != NULL)
-        *remaining = unslept;
+    if (again && error == EINTR && relative && remaining != NULL)
+        *remaining = sleep_spec(ns_until_on(clock, &until));
     interrupt_wait_end(&wait);
     return error;
 }
