@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 
 #include "base/arch.h"
+#include "base/compiler.h"
 #include "base/os.h"
 
 uint32_t confine_denied;
@@ -38,7 +39,7 @@ enum {
 };
 
 /* The calls of each, with the arguments that filters look at. docs/CONTROL.md has the same list. */
-static const struct call {
+static const BULK_CONSTANT struct call {
     uint32_t of;
     int number;
     int32_t arguments[3];
