@@ -38,7 +38,7 @@ void cold_record(void *block, unsigned class, size_t size, const struct origin *
     store_relaxed(live_at(block), live_sign_watched(block));
 }
 
-/* One block past the bins, watched or not. */
+/* One block past the bins: a watched one with a record, or an ordinary one if `origin` is NULL. */
 static void *take_direct(struct heap *heap, unsigned class, size_t size,
                          const struct origin *origin)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What this room tells the observers: a list for each event. A new observer adds its calls here;
- * only blocks reach it from other places, cold_record and cold_large_record as they begin,
- * cold_free.c as they end. The order in a list is that in which locks of the process are repaired,
- * so an observer stands behind those that it uses. No hot path passes here.
+ * only blocks reach it from other places: `track_begin` and `track_end` are called where they begin
+ * and end (cold_take.c, cold_large.c, cold_free.c, cold_realloc.c, cold_owned.c, guarding.c,
+ * debugging.c). The order in a list is that in which locks of the process are repaired, so an
+ * observer stands behind those that it uses. No hot path passes here.
  */
 #ifndef API_OBSERVERS_H
 #define API_OBSERVERS_H

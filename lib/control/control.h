@@ -56,7 +56,8 @@ int control_cpu_dump(enum dump_reason reason, const char *path, char *name);
 /* At start, when threads can be. */
 void control_cpu_init(void);
 
-/* Waits for locks are counted; 0 or ENOSYS. */
+/* Waits for locks are counted. 0; ENOMEM before the library's start; ENOSYS if references can't be
+ * redirected; EAGAIN if the program's threads are not from pthread_create. */
 int control_locks_start(void);
 void control_locks_stop(void);
 /* As `control_cpu_init`. */

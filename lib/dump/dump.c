@@ -385,9 +385,9 @@ static const char *words_of(const struct dump_style *style, enum dump_reason rea
 static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
 static const struct dump_style of_recorder = {.names = DUMP_NAMES_RECORDER};
 
-/* A process that changed its user may not write to the folder of
- * `memoir run`, which makes the capture from the recorder file then; that there is none of these,
- * either, was a message of its own. */
+/* A process that changed its user may not write to the folder of `memoir run`, which then makes the
+ * capture from the recorder file. Where there is no recorder file either, another message has said
+ * so. */
 static int complain_of_capture(int error)
 {
     if ((error == EACCES || error == EPERM) && config.recorder_run)

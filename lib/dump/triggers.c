@@ -21,14 +21,16 @@
 #include "lib/dump/memory_limit.h"
 #include "lib/heap/observer.h"
 
-enum { TRIGGERS = 32 }; /* three styles with ten kinds each fit */
+enum { TRIGGERS = 32 }; /* three styles with ten kinds each, and two of the capture, fit */
 
 static BULK struct trigger triggers[TRIGGERS];
 static bool any, failure_awaited;
 static void (*pending)(void); /* `run` of a style that is due */
 static uint64_t signals;      /* one bit for each signal that came and whose dump is not made yet */
 
-/* What each kind of trigger counts, in what steps, and which limit it sets. A new kind is a row. */
+/* What each kind of trigger counts, in what steps, and which limit it sets. A new kind is a row.
+ * Without one: ABOVE, which waits for the heap to grow and then to shrink (`above_due`), and what
+ * is no total: calls, signals, failures, the end. */
 struct kind {
     uint64_t (*total)(const struct totals_now *now, uint64_t now_ms); /* NULL: it counts nothing */
     uint64_t (*step)(struct trigger *trigger, uint64_t total);        /* the next total */

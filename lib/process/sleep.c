@@ -2,9 +2,9 @@
 /*
  * poll, select, epoll_wait, nanosleep and their relatives. The kernel ends them with EINTR when a
  * handler has run, ours too, and a program may take that for the end of its sleep. These wrappers
- * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left; by
- * the program's own call where a seccomp filter forbids ppoll and the like. A
- * signal of the program's ends them as ever.
+ * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left. They
+ * begin with a call that takes a mask of signals (ppoll and others), or where a seccomp filter
+ * forbids it, with the program's own. A signal of the program's ends them as ever.
  *
  * Each calls libc's function, so that they stay points where a thread can be cancelled. Not in the
  * static archive, for there is no way to libc's functions behind ours. docs/CONTROL.md lists what
@@ -73,7 +73,7 @@ struct sleep {
     uint64_t until_ns; /* UINT64_MAX: never */
     uint64_t first_ns; /* when its first part is to end; 0: it has none, or that has passed */
     sigset_t mask;     /* the thread's own */
-    bool plain;        /* that is in force, and no call may be made that takes another */
+    bool plain;        /* a filter forbids calls that take a mask: `mask` is in force meanwhile */
 };
 
 static void mask_copy(struct sleep *sleep)
@@ -150,11 +150,12 @@ static bool sleep_begin(struct sleep *sleep, uint64_t ns)
     return child_begin(sleep, ns, wait_begin(sleep, ns));
 }
 
-/* Whether the call is to be made again. `over`: its time has passed, and nothing has come. */
-static bool sleep_again(struct sleep *sleep, bool over, bool cut)
+/* Whether the call is to be made again. `over`: its time has passed, and nothing has come;
+ * `was_cut`: a signal has ended it. */
+static bool sleep_again(struct sleep *sleep, bool over, bool was_cut)
 {
     bool part = unlikely(sleep->first_ns != 0) && over;
-    if (likely(!part && !cut))
+    if (likely(!part && !was_cut))
         return false;
     sleep->plain = confined(CONFINE_WAITS);
     if (part) {

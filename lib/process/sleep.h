@@ -44,8 +44,9 @@ INLINE bool sleep_in_child(uint64_t ns)
 }
 
 /* In such a child, before the wait: blocks all signals, since one that came while the file is made
- * would not end the wait, and may make it. Keeps errno. How long the first part of the wait is to
- * be, after which this is called once more; 0: there are no parts. */
+ * would not end the wait; then makes the file, if that is decided. Keeps errno. The result is the
+ * length of the first part of the wait, after which this is called once more; 0: the wait has no
+ * parts. */
 uint64_t sleep_file_decide(struct interrupt_wait *wait, uint64_t ns);
 /* The same for a call that lets no signals through while it waits. True: one of the program's has
  * come, its handler has run, and the call must not wait. */

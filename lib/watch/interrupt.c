@@ -32,7 +32,7 @@ static BULK struct sigaction programs[SIGNALS + 1]; /* what the program has set;
 static uint64_t shared;                             /* a bit for each signal */
 static uint32_t version, changing;
 static bool wrapped;
-static uint32_t inside; /* threads in a handler, for our sake */
+static uint32_t inside; /* threads that are in our handler */
 static uint32_t passed; /* answers to `interrupt_all` */
 
 static void on_signal(int signal, siginfo_t *info, void *context);
@@ -313,8 +313,8 @@ static uint64_t held_in_waits(void)
     return os_signals_held() & ~(UINT64_C(3) << (LIBCS_FIRST - 1));
 }
 
-/* Whether libc's functions may begin a wait again without a word to their caller, as musl's do: the
- * wrapper would come too late to open the signals again. */
+/* Whether libc's functions may begin a wait again by themselves, as musl's do. In between they do
+ * not return to the wrapper, which would have to let signals through. */
 #ifdef __GLIBC__
 enum { LIBC_GOES_ON = 0 };
 #else

@@ -96,9 +96,9 @@ void interrupt_wait_end(struct interrupt_wait *wait);
  * come. */
 void interrupt_wait_begin_anew(struct interrupt_wait *wait);
 bool interrupt_wait_anew(struct interrupt_wait *wait);
-/* Blocks signals before the call, or between two calls, */
+/* Blocks signals before the call, or between two calls. */
 void interrupt_wait_hold(struct interrupt_wait *wait);
-/* and lets them through: whether one of the program's has come since, and its handler has run. */
+/* Lets them through again. True: one of the program's has come since, and its handler has run. */
 bool interrupt_wait_came(struct interrupt_wait *wait);
 /* Lets signals through. */
 void interrupt_wait_open(struct interrupt_wait *wait);
