@@ -35,7 +35,8 @@ enum confine {
     CONFINE_WRITTEN = 8192,  /* which pages the program writes to */
     CONFINE_SIGNALS = 16384, /* which signals wait, and what handlers they have */
     CONFINE_WAITS = 32768,   /* waits that begin again: calls that take a mask of signals */
-    CONFINE_ALL = 65535,
+    CONFINE_PAGES = 131072,  /* opening and closing pages, of guarded and hardened blocks */
+    CONFINE_ALL = 65535 | CONFINE_PAGES,
     /* Reading the processor's time stamp counter, which no filter can deny, but seccomp's strict
      * mode does, and prctl(PR_SET_TSC). */
     CONFINE_CLOCK = 65536,

@@ -316,13 +316,14 @@ enum os_moved os_move(void *from, void *to, size_t size)
 
 bool os_protect(void *at, size_t size, bool writable)
 {
-    return call3(SYS_mprotect, (long)at, (long)size, PROT_READ | (writable ? PROT_WRITE : 0)) == 0;
+    long flags = PROT_READ | (writable ? PROT_WRITE : 0);
+    return !confined(CONFINE_PAGES) && call3(SYS_mprotect, (long)at, (long)size, flags) == 0;
 }
 
 bool os_access(void *at, size_t size, bool open)
 {
     long flags = open ? PROT_READ | PROT_WRITE : PROT_NONE;
-    return call3(SYS_mprotect, (long)at, (long)size, flags) == 0;
+    return !confined(CONFINE_PAGES) && call3(SYS_mprotect, (long)at, (long)size, flags) == 0;
 }
 
 bool os_guard(void *at, size_t size, bool on)

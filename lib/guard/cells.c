@@ -51,6 +51,7 @@ static bool addresses_yield(void);
 static bool pages_yield(void);
 static void quarantine_trim(uint64_t bytes);
 static void refuse(const char *why);
+static void stop_by_filter(void);
 static void put_back(struct cell *cell);
 
 bool cells_init(const struct cells_limits *wanted)
@@ -151,6 +152,10 @@ struct cell *cells_take(size_t size, size_t align)
     if (region.cells == NULL || size > region.size || align > region.size ||
         load_relaxed(&live_bytes) + pages * region.page_size > limits.live_bytes) {
         refuse("they take more than the option guard.memory, or all addresses");
+        return NULL;
+    }
+    if (confined(CONFINE_PAGES)) {
+        stop_by_filter();
         return NULL;
     }
     if (arena_limited(pages * region.page_size)) {
@@ -457,6 +462,16 @@ void cells_abandoned(void)
         return;
     rebuild();
     lock_give(&cells_lock);
+}
+
+static void stop_by_filter(void)
+{
+    static const char said[] =
+        "memoir: guard: no further block is guarded: the program sets a seccomp filter that would "
+        "end it at mprotect, which guarded blocks need (docs/CONTROL.md)\n";
+    static bool told;
+    if (!limits.silent && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+        message_write(said, sizeof said - 1);
 }
 
 /* Counts, and says so once. */

@@ -65,6 +65,49 @@ rm -f c.memoir
 survives capture capture:c.memoir,capture.interval:100ms
 quiet out
 
+# guarded and hardened blocks, after a filter that kills at mprotect
+cat >pages.c <<'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+static void *volatile kept[3000];
+static void turn(int rounds)
+{
+    for (int i = 0; i < rounds * 3000; i++) {
+        free(kept[i % 3000]);
+        kept[i % 3000] = malloc(i * 7 % 9000);
+    }
+    void *large = malloc(5 << 20);
+    memset(large, 1, 5 << 20);
+    free(large);
+}
+int main(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    turn(2);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        return 1;
+    turn(20);
+    return 0;
+}
+END
+build pages.c -o pages
+for options in guard:full guard:sampled,heap.rate:4K debug:on harden:on guard:full,control:off; do
+    MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB ./pages >out 2>&1 ||
+        fail "no mprotect, options '$options': exit code $?: $(cat out)"
+    case $options in guard:full*) said_once "$options" ;; *) quiet out ;; esac
+done
+
 # one alternate signal stack for two threads, after a filter that kills on a look at handlers
 cat >stacks.c <<'END'
 #define _GNU_SOURCE

@@ -51,6 +51,9 @@ static void each_call_has_its_features(void)
     assert(JUDGE(NUMBER, UNLESS(SYS_rt_sigpending), RETURN(SECCOMP_RET_KILL_PROCESS),
                  RETURN(SECCOMP_RET_ALLOW)) ==
            (CONFINE_MESSAGES | CONFINE_FILES | CONFINE_SIGNALS));
+    assert(JUDGE(NUMBER, UNLESS(SYS_mprotect), RETURN(SECCOMP_RET_KILL_PROCESS),
+                 RETURN(SECCOMP_RET_ALLOW)) ==
+           (CONFINE_CONTROL | CONFINE_ENDING | CONFINE_LEAKS | CONFINE_PAGES));
     assert(JUDGE(NUMBER, UNLESS(SYS_ptrace), RETURN(SECCOMP_RET_KILL_PROCESS),
                  RETURN(SECCOMP_RET_ALLOW)) == 0);
 }
