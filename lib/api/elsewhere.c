@@ -21,7 +21,7 @@ void *elsewhere_take(size_t size, size_t align, bool *zero)
 static void begins(size_t usable, bool lent)
 {
     count((struct heap_sums){.allocs = 1, .alloc_bytes = usable}, lent);
-    if (sampler_rate() == SAMPLER_EXACT)
+    if (!lent && sampler_rate() == SAMPLER_EXACT)
         track_lost();
     track_left_out();
     cold_look_at_peak();

@@ -36,4 +36,7 @@ kill "$pid"
 "$MEMOIR_TOOL" peak -q --json run.memoir >peak.json 2>errors || fail "peak: $?: $(cat errors)"
 python3 -c 'import json; total = json.load(open("peak.json"))["total"]; exit(not 50 << 20 <= total <= 56 << 20)' ||
     fail "the peak: $(head -c 300 peak.json)"
+"$MEMOIR_TOOL" run --lib "$MEMOIR_LIB" -q --exact -o exact.memoir ./lent >out 2>errors || fail "run --exact: $?: $(cat errors)"
+"$MEMOIR_TOOL" exact.memoir >page 2>&1 || fail "no page: $(cat page)"
+! grep 'memory was full' page || fail "blocks that can't be recorded are said to have found no memory"
 finish
