@@ -50,7 +50,7 @@ struct place {
     pid_t listed; /* its name in /proc, which may count otherwise */
     uint32_t sent, answered;
     enum silence silence; /* if no answer is expected, why; SILENCE_RUNS: it is */
-    uint64_t ran_ns;      /* when it was first seen running with the signal blocked; 0: never */
+    uint64_t ran_ns;      /* 1 ns more than it had run when `has_run` first looked; 0: it did not */
     bool tried, insisted; /* whether to send it libc's signal, too, was decided; and it was sent */
     struct roots_thread thread;
 };
@@ -365,8 +365,8 @@ static bool seems_to_block_libcs(pid_t tid)
     return blocks;
 }
 
-/* Whether the thread has used a processor since it was first looked at. Code that blocks signals
- * for a moment may have to wait for one much longer than that moment. */
+/* Whether the thread has used a processor for DEAF_MS since this was first asked. Code that blocks
+ * signals for a moment may have to wait for a processor much longer than that moment. */
 static bool has_run(struct place *place)
 {
     char text[128];
