@@ -22,6 +22,7 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "lib/watch/tasks.h"
+#include "lib/watch/unwind.h"
 
 static interrupt_hearer *hearers[INTERRUPTS];
 
@@ -321,6 +322,17 @@ enum { LIBC_GOES_ON = 0 };
 enum { LIBC_GOES_ON = 1 };
 #endif
 
+extern HIDDEN const char __ehdr_start[], _end[];
+
+/* A jump out of the wrapper leaves its struct on the stack, perhaps amid the frame of a function
+ * that the program has called since. */
+static bool is_left(const struct interrupt_wait *wait, const void *context)
+{
+    const char *holder =
+        confined(CONFINE_WAITS) ? NULL : (const char *)unwind_holder(context, (uintptr_t)wait);
+    return holder != NULL && (holder < __ehdr_start || holder >= _end);
+}
+
 /* A wrapper that a handler of the program's jumped out of may have left `waiting` as it was: the
  * frame of a wrapper that waits is a little above the call. */
 static FOREIGN void wait_cut(char *frame, ucontext_t *context)
@@ -330,7 +342,8 @@ static FOREIGN void wait_cut(char *frame, ucontext_t *context)
     uint32_t distance = waiting - (uint32_t)sp;
     struct interrupt_wait *wait = (struct interrupt_wait *)(sp + distance);
     if (likely(waiting == 0) || distance > NEAR || sp % sizeof sp != 0 ||
-        wait->check != (CHECK ^ (uintptr_t)wait) || !arch_call_interrupted(frame))
+        wait->check != (CHECK ^ (uintptr_t)wait) || !arch_call_interrupted(frame) ||
+        is_left(wait, context))
         return;
     if (wait->open) {
         wait->ours = true;

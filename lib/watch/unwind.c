@@ -503,16 +503,48 @@ void unwind(struct walk *walk, const struct caller *from, unsigned max)
     walk_from(walk, from, false, max);
 }
 
-FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned max)
+static FOREIGN struct caller from_context(const char *frame)
 {
-    const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
-    struct caller from = {
+    return (struct caller){
         *(const uintptr_t *)(frame + ARCH_SIGNAL_PC) + 1,
         *(const uintptr_t *)(frame + ARCH_SIGNAL_SP),
         *(const uintptr_t *)(frame + ARCH_SIGNAL_FP),
         FAMILY_MALLOC,
     };
+}
+
+FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned max)
+{
+    struct caller from = from_context((const char *)context - ARCH_SIGNAL_CONTEXT);
     walk_from(walk, &from, true, max);
+}
+
+/* The registers that a signal interrupted. */
+static FOREIGN void interrupted(const char *frame, struct cfi_registers *registers)
+{
+    registers->known = ((uint64_t)1 << ARCH_REGISTERS) - 1;
+    for (unsigned i = 0; i < ARCH_REGISTERS; i++)
+        registers->values[i] = *(const uintptr_t *)(frame + arch_signal_slot(i));
+}
+
+FOREIGN uintptr_t unwind_holder(const void *context, uintptr_t address)
+{
+    const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
+    struct place place;
+    struct cfi_registers registers;
+    struct caller from = from_context(frame);
+    uintptr_t pc = 0;
+    place_set(&place, &from);
+    place.interrupted = from.pc;
+    interrupted(frame, &registers);
+    if (!alternate_has(place.sp, ROOM) || !stack_enter(&place, place.sp))
+        return 0;
+    for (unsigned i = 0; i < WALK_MAX && place.sp <= address; i++) {
+        pc = place.pc;
+        if (!step_row(&place, &registers))
+            return 0;
+    }
+    return place.sp > address ? pc : 0;
 }
 
 bool unwind_calls_only(const struct caller *from, uintptr_t up_to)

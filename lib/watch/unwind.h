@@ -75,6 +75,9 @@ void unwind_context(struct walk *walk, const void *context, unsigned max);
 /* Whether calls alone lead from a place on the stack beyond `up_to` to `from`: no signal handler's
  * frame lies between them. False, too, if the walk ends earlier. May run in a signal handler. */
 bool unwind_calls_only(const struct caller *from, uintptr_t up_to);
+/* In a signal handler: the return address, or that of what it interrupted plus one, in the function
+ * whose frame holds `address`, which is on the interrupted stack; 0: not known. */
+uintptr_t unwind_holder(const void *context, uintptr_t address);
 /* Code was unloaded: forgets the rules of its addresses. */
 void unwind_forget(void);
 
