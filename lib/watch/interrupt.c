@@ -8,6 +8,7 @@
 #include "lib/watch/interrupt.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -306,12 +307,13 @@ static __thread uint32_t waiting;
 static bool frequent;
 static const uintptr_t CHECK = (uintptr_t)0x77616974696e6731;
 
-/* But not those that libc keeps for itself: a thread that is cancelled in such a call waits in it
- * for the signal that cancels it. */
+/* Those that libc keeps for itself are not blocked in waits: a thread that is cancelled in such a
+ * call waits in it for the signal that cancels it. */
+static const uint64_t LIBCS = UINT64_C(3) << 31;
+
 static uint64_t held_in_waits(void)
 {
-    enum { LIBCS_FIRST = 32 }; /* and the next one */
-    return os_signals_held() & ~(UINT64_C(3) << (LIBCS_FIRST - 1));
+    return os_signals_held() & ~LIBCS;
 }
 
 /* Whether libc's functions may begin a wait again by themselves, as musl's do. In between they do
@@ -351,9 +353,11 @@ static FOREIGN void wait_cut(char *frame, ucontext_t *context)
     }
     if (!wait->blocked)
         memcpy(&wait->mask, &context->uc_sigmask, sizeof wait->mask);
-    wait->blocked = wait->ours = true;
-    uint64_t held = held_in_waits();
-    memcpy(&context->uc_sigmask, &held, sizeof held);
+    /* A thread that is cancelled after our handler runs its cleanup handlers with that mask. */
+    wait->blocked = (os_signals_pending() & LIBCS) == 0;
+    wait->ours = true;
+    uint64_t mask = wait->blocked ? held_in_waits() : wait->mask;
+    memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
 void interrupt_expect(bool value)
@@ -364,12 +368,15 @@ void interrupt_expect(bool value)
 /* `waits`: the call may take time at all. */
 bool interrupt_wait_begin(struct interrupt_wait *wait, bool waits)
 {
+    bool blocks = unlikely(load_relaxed(&frequent)) && waits && !confined(CONFINE_WAITS);
+    if (unlikely(blocks)) /* it would be cancelled in the call, with all signals blocked */
+        pthread_testcancel();
     memset(wait, 0, sizeof *wait); /* with the gaps, where a pointer of an earlier frame may be */
     wait->outer = waiting;
     wait->check = CHECK ^ (uintptr_t)wait;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     waiting = (uint32_t)(uintptr_t)wait;
-    if (unlikely(load_relaxed(&frequent)) && waits && !confined(CONFINE_WAITS)) {
+    if (unlikely(blocks)) {
         os_signals_set(held_in_waits(), &wait->mask);
         wait->blocked = true;
     }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper: built by waits_left_early.sh. Threads that leave a wait without a return from it, while our
- * signal comes, too.
+ * helper: built by waits_left_early.sh. Threads that leave a wait without a return from it, while
+ * our signal comes, too.
  *
  * With "jump": a handler jumps out of it, and then a call that no wrapper begins again ends by our
  * signal, in a function whose frame lies over what the wrapper has left. The mask of signals must
  * stay as it is.
+ *
+ * With "cancel": it is cancelled, before it waits, or while our signal comes. Its cleanup handler
+ * runs with the mask of the thread.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -108,6 +112,74 @@ static void jump_out_of_all(void)
         jump_out_of(at, sockets[0]);
 }
 
+/* ---- cancel ------------------------------------------------------------------------------ */
+
+static struct victim {
+    size_t at;
+    bool at_once;
+    sigset_t at_cleanup;
+} victim;
+
+static void cleanup(void *unused)
+{
+    (void)unused;
+    pthread_sigmask(SIG_SETMASK, NULL, &victim.at_cleanup);
+}
+
+static void *wait_for_the_end(void *unused)
+{
+    __atomic_store_n(&waiter, gettid(), __ATOMIC_RELEASE);
+    pthread_cleanup_push(cleanup, NULL);
+    if (victim.at_once)
+        pthread_cancel(pthread_self());
+    waits[victim.at].wait(LONG_MS);
+    pthread_cleanup_pop(0);
+    return unused;
+}
+
+/* Some let another mask be in force. */
+static bool takes_mask(size_t at)
+{
+    return waits[at].wait == by_epoll_pwait || waits[at].wait == by_sigsuspend;
+}
+
+static void cancel_in(size_t at, bool at_once)
+{
+    pthread_t thread;
+    sigset_t before;
+    void *result;
+    victim = (struct victim){at, at_once};
+    sigemptyset(&before);
+    if (!takes_mask(at))
+        sigaddset(&before, SIGUSR2);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    __atomic_store_n(&waiter, 0, __ATOMIC_RELEASE);
+    pthread_create(&thread, NULL, wait_for_the_end, NULL);
+    if (!at_once) { /* both signals are there when the thread gets the only processor */
+        while (__atomic_load_n(&waiter, __ATOMIC_ACQUIRE) == 0)
+            sched_yield();
+        syscall(SYS_nanosleep, &(struct timespec){0, 30000000}, NULL);
+        send_ours();
+        pthread_cancel(thread);
+    }
+    pthread_join(thread, &result);
+    if (result != PTHREAD_CANCELED)
+        printf("%s was not cancelled\n", waits[at].name), wrong++;
+    mask_expect(waits[at].name, &before, &victim.at_cleanup);
+}
+
+static void cancel_in_all(void)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    for (size_t at = 0; at < WAITS; at++)
+        for (int at_once = 0; at_once < 2; at_once++)
+            if (waits[at].wait != by_semop && waits[at].wait != by_semtimedop)
+                cancel_in(at, at_once);
+}
+
 int main(int count, char **args)
 {
     if (count != 2 || pipe(empty) != 0 || (events = epoll_create1(0)) < 0 || !queues_begin())
@@ -116,5 +188,7 @@ int main(int count, char **args)
     waiter = getpid();
     if (strcmp(args[1], "jump") == 0)
         jump_out_of_all();
+    else
+        cancel_in_all();
     return wrong != 0;
 }
