@@ -300,18 +300,26 @@ static int select_on(struct sleep *sleep, int count, fd_set *reads, fd_set *writ
     return NEXT(select)(count, reads, writes, others, rest == NULL ? NULL : &plain);
 }
 
+/* libc takes more than a second of microseconds, too. Negative: for libc to judge. */
+static struct timespec spec_of(const struct timeval *timeout)
+{
+    uint64_t us = (uint64_t)timeout->tv_usec;
+    time_t carried;
+    if (timeout->tv_usec < 0 ||
+        __builtin_add_overflow(timeout->tv_sec, (time_t)(us / 1000000), &carried))
+        return (struct timespec){-1, 0};
+    return (struct timespec){carried, (long)(us % 1000000) * 1000};
+}
+
 /* The kernel writes the time that is left to `timeout`, also where the call was cut short. */
 EXPORT int select(int count, fd_set *restrict reads, fd_set *restrict writes,
                   fd_set *restrict others, struct timeval *restrict timeout)
 {
     struct sleep sleep;
-    bool usual = timeout == NULL || (timeout->tv_sec >= 0 && timeout->tv_sec < INT32_MAX &&
-                                     timeout->tv_usec >= 0 && timeout->tv_usec < 1000000);
-    if (!usual) /* for libc to judge */
+    struct timespec spec = timeout == NULL ? (struct timespec){0, 0} : spec_of(timeout);
+    if (spec.tv_sec < 0)
         return NEXT(select)(count, reads, writes, others, timeout);
-    uint64_t ns = timeout == NULL
-                      ? UINT64_MAX
-                      : (uint64_t)timeout->tv_sec * SLEEP_NS + (uint64_t)timeout->tv_usec * 1000;
+    uint64_t ns = sleep_ns(timeout == NULL ? NULL : &spec);
     bool again = sleep_begin(&sleep, ns);
     struct sets sets = {.sets = {reads, writes, others}};
     sets_keep(&sets, &sleep, count);

@@ -17,11 +17,14 @@
 
 enum { SLEEP_NS = 1000000000, NS_A_MS = 1000000 }; /* of a second, of a millisecond */
 
-/* UINT64_MAX if `spec` is NULL or too long for a sum of nanoseconds. */
+/* UINT64_MAX if `spec` is NULL or negative. What is too long for a sum of nanoseconds is longer than
+ * a kernel runs: a part of it is as good. */
 INLINE uint64_t sleep_ns(const struct timespec *spec)
 {
-    if (spec == NULL || (uint64_t)spec->tv_sec > UINT64_MAX / SLEEP_NS / 2 || spec->tv_sec < 0)
+    if (spec == NULL || spec->tv_sec < 0)
         return UINT64_MAX;
+    if ((uint64_t)spec->tv_sec >= UINT64_MAX / SLEEP_NS / 2)
+        return UINT64_MAX / 2;
     return (uint64_t)spec->tv_sec * SLEEP_NS + (uint64_t)spec->tv_nsec;
 }
 
@@ -30,11 +33,10 @@ INLINE struct timespec sleep_spec(uint64_t ns)
     return (struct timespec){(time_t)(ns / SLEEP_NS), (long)(ns % SLEEP_NS)};
 }
 
-/* False: libc is asked, which refuses the time or waits for it. */
+/* False: libc is asked, which refuses the time. */
 INLINE bool sleep_is_length(const struct timespec *spec)
 {
-    return spec != NULL && sleep_ns(spec) != UINT64_MAX && spec->tv_nsec >= 0 &&
-           spec->tv_nsec < SLEEP_NS;
+    return spec != NULL && spec->tv_sec >= 0 && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS;
 }
 
 /* Whether a wait of `ns` (UINT64_MAX: for ever) is that of a child without a file. */

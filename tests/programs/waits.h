@@ -178,6 +178,24 @@ static int by_boot_clock(int ms)
     return error == 0 ? 0 : (errno = error, -1);
 }
 
+static int by_select_us(int ms)
+{
+    struct timeval length = {0, 1000000 + ms % 1000 * 1000};
+    return select(0, NULL, NULL, NULL, &length);
+}
+
+static int by_select_ever(int ms)
+{
+    struct timeval length = {INT64_MAX, ms};
+    return select(0, NULL, NULL, NULL, &length);
+}
+
+static int by_nanosleep_ever(int ms)
+{
+    struct timespec length = {INT64_MAX, ms};
+    return nanosleep(&length, NULL);
+}
+
 static int by_aio_suspend(int ms)
 {
     static char byte;
@@ -254,6 +272,9 @@ static const struct {
     {"sem_clockwait", by_sem_clockwait, false, FILE_BEFORE},
     {"epoll_pwait2", by_epoll_pwait2, false, IN_PARTS},
     {"thrd_sleep", by_thrd_sleep, false, IN_PARTS},
+    {"select, microseconds", by_select_us, false, IN_PARTS},
+    {"select for ever", by_select_ever, true, IN_PARTS},
+    {"nanosleep for ever", by_nanosleep_ever, true, IN_PARTS},
     {"clock_nanosleep, boot", by_boot_clock, false, NO_FILE},
     {"aio_suspend", by_aio_suspend, false, NO_FILE},
     {"semtimedop", by_semtimedop, false, NO_FILE},
