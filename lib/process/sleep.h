@@ -17,8 +17,8 @@
 
 enum { SLEEP_NS = 1000000000, NS_A_MS = 1000000 }; /* of a second, of a millisecond */
 
-/* UINT64_MAX if `spec` is NULL or negative. What is too long for a sum of nanoseconds is longer than
- * a kernel runs: a part of it is as good. */
+/* UINT64_MAX if `spec` is NULL or negative. What is too long for a sum of nanoseconds is longer
+ * than a kernel runs: a part of it is as good. */
 INLINE uint64_t sleep_ns(const struct timespec *spec)
 {
     if (spec == NULL || spec->tv_sec < 0)
