@@ -543,23 +543,53 @@ struct lent_sums lent_reset(struct lender *lender)
     return sums;
 }
 
-struct asked {
-    size_t parts_max, resident;
+/* Extents with the lowest addresses from `from` on, in their order. */
+enum { RANGES = 32 };
+struct ranges {
+    uintptr_t from;
+    unsigned count;
+    struct {
+        uintptr_t start;
+        size_t bytes;
+    } sorted[RANGES];
 };
 
-static void ask(void *context, const struct extent *extent)
+static void range_add(void *context, const struct extent *extent)
 {
-    struct asked *asked = context;
-    if (extent->state != EXTENT_RETAINED)
-        asked->resident += os_resident(extent->start, extent->bytes, asked->parts_max);
+    struct ranges *ranges = context;
+    uintptr_t start = start_of(extent);
+    unsigned at = ranges->count;
+    if (extent->state == EXTENT_RETAINED || start < ranges->from)
+        return;
+    while (at > 0 && ranges->sorted[at - 1].start > start)
+        at--;
+    if (at == RANGES)
+        return;
+    ranges->count += ranges->count < RANGES;
+    memmove(&ranges->sorted[at + 1], &ranges->sorted[at],
+            (ranges->count - 1 - at) * sizeof ranges->sorted[0]);
+    ranges->sorted[at].start = start;
+    ranges->sorted[at].bytes = extent->bytes;
 }
 
+/* The kernel is asked without the lock, for which malloc and free would wait. */
 size_t lent_resident(size_t parts_max)
 {
-    struct asked asked = {parts_max, 0};
-    if (load_relaxed(&lent_all.active_bytes) + load_relaxed(&lent_all.dirty_bytes) == 0 || !begin())
+    struct ranges ranges = {.from = 0};
+    size_t resident = 0;
+    if (load_relaxed(&lent_all.active_bytes) + load_relaxed(&lent_all.dirty_bytes) == 0)
         return 0;
-    lent_table_each(ask, &asked);
-    lock_give(&lent_lock);
-    return asked.resident;
+    do {
+        ranges.count = 0;
+        if (!begin())
+            break;
+        lent_table_each(range_add, &ranges);
+        lock_give(&lent_lock);
+        for (unsigned i = 0; i < ranges.count; i++) {
+            resident +=
+                os_resident((void *)ranges.sorted[i].start, ranges.sorted[i].bytes, parts_max);
+            ranges.from = ranges.sorted[i].start + 1;
+        }
+    } while (ranges.count == RANGES);
+    return resident;
 }
