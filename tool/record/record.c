@@ -404,11 +404,15 @@ static void file_keep(const struct record *record, const struct child *child,
         snprintf(path, size, "%s", record->about.wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
-    terminal_warn("can't write %s: %s", path,
-                  errno == ENXIO ? "no process reads the pipe" : strerror(errno));
+    struct error error = {0}; /* also with --quiet: the recording is not where it was wanted */
+    error_set(&error, ERROR_INPUT, "can't write %s: %s", path,
+              errno == ENXIO ? "no process reads the pipe" : strerror(errno));
     record_name(program, summary, from, beside, suffix, path, size);
-    if (rename(from, path) != 0)
+    if (rename(from, path) == 0)
+        error_hint(&error, "the recording is %s", path);
+    else
         path[0] = '\0';
+    terminal_error(&error);
 }
 
 /* Keeps the recordings of other processes that the program started, if --output is a folder; how
