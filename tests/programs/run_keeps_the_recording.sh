@@ -97,6 +97,9 @@ memoir top target-*.memoir 2>/dev/null | grep -q keep_some || fail "not kept: $(
 timeout 30 "$MEMOIR_TOOL" run --quiet --output pipe ../target 2>"$place/errors" || fail "a pipe, --quiet: $?"
 grep -q 'write .*pipe: no process reads the pipe' "$place/errors" &&
     [ -s "$(sed -n 's/.*the recording is \(.*\)/\1/p' "$place/errors")" ] || fail "a pipe, --quiet: $(cat "$place/errors")"
+# too few descriptors: said, with the next step
+(ulimit -n 6; expect 3 memoir run ../target; exit "$failures") 2>"$place/errors" || fail "6 descriptors"
+grep -q 'ulimit -n' "$place/errors" || fail "6 descriptors: $(cat "$place/errors")"
 if [ "$(id -u)" -eq 0 ] && mknod nothing c 1 3 2>"$place/errors"; then
     expect 0 memoir run --output nothing ../target 2>"$place/errors"
     [ -c nothing ] || fail "a device was replaced"

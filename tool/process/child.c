@@ -64,8 +64,10 @@ static bool child_start(struct child *child, char **words, const char *path, boo
     int report[2], reason = 0;
 
     memset(child, 0, sizeof *child);
-    if (pipe2(report, O_CLOEXEC) != 0)
-        return error_set(error, ERROR_INPUT, "can't create a pipe: %s", strerror(errno));
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        error_set(error, ERROR_INPUT, "can't create a pipe: %s", strerror(errno));
+        return error_hint(error, "raise the limit of open files (ulimit -n), or close some");
+    }
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &child->before);
     sigaction(SIGCHLD, &plain, &ended);
