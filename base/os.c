@@ -514,6 +514,11 @@ bool os_signal_queue(pid_t tid, int number, uintptr_t value)
     return arch_syscall(SYS_rt_tgsigqueueinfo, os_pid(), tid, number, (long)&info, 0, 0) == 0;
 }
 
+void os_signal_again(int number, const void *info)
+{
+    arch_syscall(SYS_rt_tgsigqueueinfo, os_pid(), os_tid(), number, (long)info, 0, 0);
+}
+
 bool os_is_filtered(void)
 {
     enum { GET_SECCOMP = 21 };

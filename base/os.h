@@ -265,6 +265,8 @@ void os_signals_unblock(uint64_t set);
 void os_signal_drop(int number, void (*handler)(int number));
 /* Sends it to one thread of the process, with a value that its handler sees. */
 bool os_signal_queue(pid_t tid, int number, uintptr_t value);
+/* Sends the calling thread a signal that it has taken once more. `info` is a siginfo_t. */
+void os_signal_again(int number, const void *info);
 /* Sends it to the process, or to the calling thread alone. */
 void os_signal_process(int number);
 void os_signal_thread(int number);

@@ -361,16 +361,38 @@ EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
     return result;
 }
 
+enum epoll { EPOLL_WAIT, EPOLL_PWAIT, EPOLL_PWAIT2 };
+
+/* By the program's own call: a seccomp filter may forbid the others. */
+static int epoll_now(enum epoll call, int fd, struct epoll_event *events, int events_max)
+{
+    static const struct timespec at_once;
+    return call == EPOLL_WAIT    ? NEXT(epoll_wait)(fd, events, events_max, 0)
+           : call == EPOLL_PWAIT ? NEXT(epoll_pwait)(fd, events, events_max, 0, NULL)
+                                 : next.epoll_pwait2(fd, events, events_max, &at_once, NULL);
+}
+
+/* Not by epoll_pwait, which ends for a signal that has no handler if that was blocked before. */
+static int epoll_on(struct sleep *sleep, enum epoll call, int fd, struct epoll_event *events,
+                    int events_max, const sigset_t *mask)
+{
+    struct pollfd ready = {fd, POLLIN, 0};
+    struct timespec rest;
+    int result, waited = 1; /* another thread may be faster */
+    while ((result = epoll_now(call, fd, events, events_max)) == 0 && waited > 0)
+        waited = NEXT(ppoll)(&ready, 1, left(sleep, &rest), mask == NULL ? &sleep->mask : mask);
+    return result != 0 ? result : waited;
+}
+
 EXPORT int epoll_wait(int fd, struct epoll_event *events, int events_max, int timeout_ms)
 {
     struct sleep sleep;
     bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
-    int result = blocked ? NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask)
+    int result = blocked ? epoll_on(&sleep, EPOLL_WAIT, fd, events, events_max, NULL)
                          : NEXT(epoll_wait)(fd, events, events_max, timeout_ms);
     while (call_again(&sleep, result))
-        result = sleep.plain
-                     ? NEXT(epoll_wait)(fd, events, events_max, left_ms(&sleep))
-                     : NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask);
+        result = sleep.plain ? NEXT(epoll_wait)(fd, events, events_max, left_ms(&sleep))
+                             : epoll_on(&sleep, EPOLL_WAIT, fd, events, events_max, NULL);
     interrupt_wait_end(&sleep.wait);
     return result;
 }
@@ -380,12 +402,11 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int events_max, int t
 {
     struct sleep sleep;
     bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
-    int result = NEXT(epoll_pwait)(fd, events, events_max,
-                                   sleep.first_ns != 0 ? left_ms(&sleep) : timeout_ms,
-                                   blocked && mask == NULL ? &sleep.mask : mask);
+    int result = blocked ? epoll_on(&sleep, EPOLL_PWAIT, fd, events, events_max, mask)
+                         : NEXT(epoll_pwait)(fd, events, events_max, timeout_ms, mask);
     while (call_again(&sleep, result))
-        result = NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep),
-                                   mask == NULL ? &sleep.mask : mask);
+        result = sleep.plain ? NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), mask)
+                             : epoll_on(&sleep, EPOLL_PWAIT, fd, events, events_max, mask);
     interrupt_wait_end(&sleep.wait);
     return result;
 }
@@ -396,19 +417,16 @@ EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int events_max,
 {
     struct sleep sleep;
     struct timespec rest;
-    if (NEXT(epoll_pwait2) == NULL) {
-        errno = ENOSYS;
-        return -1;
-    }
+    if (NEXT(epoll_pwait2) == NULL)
+        return (errno = ENOSYS, -1);
     if (!is_time(timeout))
         return next.epoll_pwait2(fd, events, events_max, timeout, mask);
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
-    int result = next.epoll_pwait2(fd, events, events_max,
-                                   sleep.first_ns != 0 ? left(&sleep, &rest) : timeout,
-                                   blocked && mask == NULL ? &sleep.mask : mask);
+    int result = blocked ? epoll_on(&sleep, EPOLL_PWAIT2, fd, events, events_max, mask)
+                         : next.epoll_pwait2(fd, events, events_max, timeout, mask);
     while (call_again(&sleep, result))
-        result = next.epoll_pwait2(fd, events, events_max, left(&sleep, &rest),
-                                   mask == NULL ? &sleep.mask : mask);
+        result = sleep.plain ? next.epoll_pwait2(fd, events, events_max, left(&sleep, &rest), mask)
+                             : epoll_on(&sleep, EPOLL_PWAIT2, fd, events, events_max, mask);
     interrupt_wait_end(&sleep.wait);
     return result;
 }

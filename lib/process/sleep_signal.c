@@ -15,7 +15,9 @@
 #include <time.h>
 
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/os.h"
+#include "base/os_thread.h"
 #include "lib/process/next.h"
 #include "lib/process/sleep.h"
 #include "lib/watch/watch.h"
@@ -36,24 +38,62 @@ static bool is_ours(int result, const siginfo_t *info, struct interrupt_wait *wa
     return result < 0 && errno == EINTR && interrupt_wait_anew(wait);
 }
 
-/* Whether the first part of a wait that has parts (sleep.h) has ended, without a signal. `came`: a
- * signal with a handler, since then. */
-static bool first_is_over(struct interrupt_wait *wait, int result, uint64_t *first_ns, bool *came)
+/* What the thread does not block, and libc does not keep for itself. */
+static void set_widen(sigset_t *set, uint64_t mask)
 {
-    if (likely(*first_ns == 0) || result >= 0 || errno != EAGAIN)
-        return false;
-    *came = sleep_file_look_anew(wait, UINT64_MAX, first_ns);
-    *first_ns = 0;
-    return true;
+    uint64_t bits, libcs = UINT64_C(3) << (INTERRUPT_LIBCS - 2);
+    memcpy(&bits, set, sizeof bits);
+    bits |= ~mask & ~libcs;
+    memcpy(set, &bits, sizeof bits);
 }
 
-/* A handler has run: nothing is waited for. */
-static int take_or_end(const sigset_t *set, siginfo_t *got)
+/* A signal that was taken, and is not waited for, comes again. Whether its handler has run. */
+static bool give_back(int number, const siginfo_t *info, struct interrupt_wait *wait)
 {
-    static const struct timespec at_once;
-    int result = next_timed(set, got, &at_once);
-    if (result < 0 && errno == EAGAIN)
-        errno = EINTR;
+    const void *handler = os_handler(number);
+    if (interrupt_is_ours(handler) && interrupt_take(info))
+        return false;
+    os_signal_again(number, info);
+    interrupt_wait_open(wait);
+    if (handler == NULL)
+        interrupt_wait_hold(wait);
+    return handler != NULL;
+}
+
+/* In a child that has no recorder file yet: a wait with a first part (sleep.h). While the file is
+ * made, and between two calls, all signals are blocked; so the call takes them, too. */
+static int child_wait(const sigset_t *set, siginfo_t *got, uint64_t ns)
+{
+    struct interrupt_wait wait;
+    sigset_t wide = *set;
+    uint64_t now_ns = os_now_ns(), until_ns = ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + ns;
+    interrupt_wait_begin(&wait, false);
+    uint64_t first_ns = sleep_file_decide(&wait, ns);
+    uint64_t first_until_ns = first_ns == 0 ? UINT64_MAX : os_now_ns() + first_ns;
+    set_widen(&wide, wait.mask);
+    int result;
+    for (;;) {
+        uint64_t end_ns = until_ns < first_until_ns ? until_ns : first_until_ns;
+        now_ns = os_now_ns();
+        const struct timespec left = sleep_spec(end_ns > now_ns ? end_ns - now_ns : 0);
+        result = next_timed(&wide, got, end_ns == UINT64_MAX ? NULL : &left);
+        if (result < 0 && errno == EAGAIN && end_ns != until_ns) {
+            first_until_ns = UINT64_MAX;
+            if (sleep_in_child(UINT64_MAX))
+                sleep_file_decide(&wait, UINT64_MAX);
+        } else if (result < 0) {
+            if (errno != EINTR || !interrupt_wait_again(&wait))
+                break;
+        } else if (sigismember(set, result)) {
+            if (!interrupt_take(got))
+                break;
+        } else if (give_back(result, got, &wait)) {
+            errno = EINTR;
+            result = -1;
+            break;
+        }
+    }
+    interrupt_wait_end(&wait);
     return result;
 }
 
@@ -66,17 +106,17 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     siginfo_t *got = info != NULL ? info : &own;
     next_of((void **)&next_timed, "sigtimedwait");
     bool ends = sleep_is_length(timeout);
-    uint64_t first_ns, ns = ends ? sleep_ns(timeout) : timeout == NULL ? UINT64_MAX : 0;
+    uint64_t ns = ends ? sleep_ns(timeout) : timeout == NULL ? UINT64_MAX : 0;
+    if (sleep_in_child(ns) &&
+        !confined((enum confine)(CONFINE_WAITS | CONFINE_SIGNALS | CONFINE_LEAKS)))
+        return child_wait(set, got, ns);
     uint64_t until_ns = ends ? os_now_ns() + ns : 0;
     interrupt_wait_begin_anew(&wait);
-    bool came = sleep_file_look_anew(&wait, ns, &first_ns);
-    const struct timespec first = sleep_spec(first_ns < ns ? first_ns : ns);
-    int result =
-        came ? take_or_end(set, got) : next_timed(set, got, first_ns != 0 ? &first : timeout);
-    while (first_is_over(&wait, result, &first_ns, &came) || is_ours(result, got, &wait)) {
+    int result = next_timed(set, got, timeout);
+    while (is_ours(result, got, &wait)) {
         uint64_t now_ns = os_now_ns();
         const struct timespec left = sleep_spec(until_ns > now_ns ? until_ns - now_ns : 0);
-        result = came ? take_or_end(set, got) : next_timed(set, got, ends ? &left : timeout);
+        result = next_timed(set, got, ends ? &left : timeout);
     }
     interrupt_wait_end(&wait);
     return result;

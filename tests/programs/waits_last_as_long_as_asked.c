@@ -4,7 +4,8 @@
  * each lasts as long as it was asked to, and says so. Then the same while a signal of the program's
  * own comes, too: it ends the wait at once, with EINTR, as it would without us. Then a read that
  * both interrupt at the same moment, and a lock that no signal may end. At last waits of a process
- * whose seccomp filter kills on the question for pending signals.
+ * whose seccomp filter kills on the question for pending signals. A signal that is ignored ends no
+ * wait.
  *
  * With "first": the first waits of forked children, which have two parts while a recorder file is
  * kept. With "made": a signal of the program's own comes while such a child makes its file, in the
@@ -39,7 +40,7 @@ enum { CONTROL_VALUE = 0x6d656d31 }; /* of base/attach_protocol.h */
 static volatile sig_atomic_t over;
 static pthread_t waiter;
 static pid_t waiter_tid;
-static int own_signal;
+static int own_signal, storm_us = STORM_US;
 
 static uint64_t now_ms(void)
 {
@@ -48,7 +49,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Our signal every 3 ms, as `memoir ctl` sends it; after a while the program's own, once. */
+/* Our signal every 3 ms, or more often, as `memoir ctl` sends it; after a while the program's own, once. */
 static void *storm(void *unused)
 {
     uint64_t from = now_ms();
@@ -57,7 +58,7 @@ static void *storm(void *unused)
     info.si_pid = getpid();
     info.si_value.sival_int = CONTROL_VALUE;
     while (!over) {
-        struct timespec rest = {0, STORM_US * 1000};
+        struct timespec rest = {0, storm_us * 1000};
         syscall(SYS_rt_tgsigqueueinfo, getpid(), waiter_tid, SIGURG, &info);
         syscall(SYS_nanosleep, &rest, NULL);
         if (!sent && now_ms() - from >= (uint64_t)own_after_ms) {
@@ -209,6 +210,25 @@ static void try_lock(int own)
     pthread_mutex_unlock(&inheriting);
     pthread_join(thread, NULL);
     child_end(child);
+}
+
+static void *ignored_send(void *unused)
+{
+    while (!over)
+        syscall(SYS_tgkill, getpid(), waiter_tid, SIGCHLD);
+    return unused;
+}
+
+/* A signal that the program has no handler for, and that does nothing by itself, ends no wait. */
+static void try_ignored(size_t at)
+{
+    pthread_t thread;
+    over = 0;
+    storm_us = STORM_US / 30;
+    pthread_create(&thread, NULL, ignored_send, NULL);
+    try_one(at, 0, WAIT_MS);
+    pthread_join(thread, NULL);
+    storm_us = STORM_US;
 }
 
 /* A child's first wait: shorter than the time after which it makes its recorder file, then longer;
@@ -385,6 +405,8 @@ static void all_waits(void)
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
         if (!waits[i].endless)
             try_one(i, 0, WAIT_MS);
+        if (!waits[i].endless)
+            try_ignored(i);
         /* the kernel delivers one before ours, the other after it */
         try_one(i, SIGUSR1, LONG_MS);
         try_one(i, SIGRTMIN + 1, LONG_MS);
