@@ -7,8 +7,7 @@
  * forbids it, with the program's own. A signal of the program's ends them as ever.
  *
  * Each calls libc's function, so that they stay points where a thread can be cancelled. Not in the
- * static archive, for there is no way to libc's functions behind ours. docs/CONTROL.md lists what
- * is not covered.
+ * static archive: it has no way to libc's functions behind ours. docs/CONTROL.md has the limits.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -319,8 +318,7 @@ EXPORT int select(int count, fd_set *restrict reads, fd_set *restrict writes,
     struct timespec spec = timeout == NULL ? (struct timespec){0, 0} : spec_of(timeout);
     if (spec.tv_sec < 0)
         return NEXT(select)(count, reads, writes, others, timeout);
-    uint64_t ns = sleep_ns(timeout == NULL ? NULL : &spec);
-    bool again = sleep_begin(&sleep, ns);
+    bool again = sleep_begin(&sleep, sleep_ns(timeout == NULL ? NULL : &spec));
     struct sets sets = {.sets = {reads, writes, others}};
     sets_keep(&sets, &sleep, count);
     int result = again ? select_on(&sleep, count, reads, writes, others)

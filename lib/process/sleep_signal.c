@@ -47,6 +47,13 @@ static void set_widen(sigset_t *set, uint64_t mask)
     memcpy(set, &bits, sizeof bits);
 }
 
+static bool is_in(const sigset_t *set, int number)
+{
+    uint64_t bits;
+    memcpy(&bits, set, sizeof bits);
+    return bits >> (number - 1) & 1;
+}
+
 /* A signal that was taken, and is not waited for, comes again. Whether its handler has run. */
 static bool give_back(int number, const siginfo_t *info, struct interrupt_wait *wait)
 {
@@ -84,7 +91,7 @@ static int child_wait(const sigset_t *set, siginfo_t *got, uint64_t ns)
         } else if (result < 0) {
             if (errno != EINTR || !interrupt_wait_again(&wait))
                 break;
-        } else if (sigismember(set, result)) {
+        } else if (is_in(set, result)) {
             if (!interrupt_take(got))
                 break;
         } else if (give_back(result, got, &wait)) {

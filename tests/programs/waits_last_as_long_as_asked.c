@@ -49,7 +49,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Our signal every 3 ms, or more often, as `memoir ctl` sends it; after a while the program's own, once. */
+/* Our signal every 3 ms, or more often, as `memoir ctl` sends it; after a while the own, once. */
 static void *storm(void *unused)
 {
     uint64_t from = now_ms();
