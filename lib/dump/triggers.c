@@ -212,6 +212,7 @@ void trigger_limit(const struct trigger *trigger, const struct totals_now *now,
         above_limit(trigger, now, limits);
     else if (kind->total != NULL)
         lower((uint64_t *)((char *)limits + kind->limit), trigger->next);
+    limits->punctual |= trigger->kind == DUMP_TIME && !is_capture(trigger);
 }
 
 /* The totals of a moment: usable bytes, and the requested ones, which gperftools counts. */
@@ -268,6 +269,7 @@ static void arm_locked(const struct moment *now)
     lower_ahead(&limits.freed, usable->freed, theirs.freed, requested->freed);
     lower_ahead(&limits.live, usable->live, theirs.live, requested->live);
     lower_ahead(&limits.time_ms, 0, theirs.time_ms, 0);
+    limits.punctual |= theirs.punctual;
     totals_arm(&limits, usable);
 }
 

@@ -241,6 +241,7 @@ void totals_arm(const struct totals_limits *wanted, const struct totals_now *now
     store_relaxed(&totals_limits.freed, wanted->freed);
     store_relaxed(&totals_limits.live, wanted->live);
     store_relaxed(&totals_limits.time_ms, wanted->time_ms);
+    store_relaxed(&totals_limits.punctual, wanted->punctual);
     store_relaxed(&goals.allocated, goal_for(wanted->allocated, now->allocated, allocated));
     store_relaxed(&goals.freed, goal_for(wanted->freed, now->freed, freed));
     store_relaxed(&goals.live, goal_for(wanted->live, now->live, live));
@@ -378,9 +379,18 @@ static bool recorder_look(struct recorder *recorder)
     return grown;
 }
 
+/* Programs that allocate little visit `totals_tick` too seldom for dumps by time. */
+INLINE void time_look(void)
+{
+    if (unlikely(load_relaxed(&totals_limits.punctual)) &&
+        reached(&totals_limits.time_ms, os_now_ms()))
+        store_relaxed(&totals_due, true);
+}
+
 bool totals_grow(uint64_t bytes)
 {
     struct recorder *recorder = kept_now();
+    time_look();
     if (unlikely(recorder == NULL)) {
         progress_add(bytes, 0);
         return look(progress_now(NULL));
@@ -395,6 +405,7 @@ bool totals_grow(uint64_t bytes)
 void totals_shrink(uint64_t bytes)
 {
     struct recorder *recorder = kept_now();
+    time_look();
     if (unlikely(recorder == NULL)) {
         progress_add(0, bytes);
         return;

@@ -38,6 +38,7 @@
 struct totals_limits {
     uint64_t allocated, freed, live; /* usable bytes */
     uint64_t time_ms;
+    bool punctual; /* while every block is recorded, each compares the time with `time_ms` */
 };
 extern struct totals_limits totals_limits;
 extern bool totals_due;

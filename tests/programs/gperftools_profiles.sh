@@ -76,6 +76,10 @@ build slow.c -o slow
 HEAP_PROFILE_TIME_INTERVAL=1 run ./slow
 grep -Eq '^Dumping heap profile to out.0001.heap \([1-9][0-9]? sec since the last dump\)$' errors ||
     fail "no dump by time: $(cat errors)"
+sed -i 's/i < 40/i < 8/; s/40000/400000/' slow.c # on time, though there are few calls
+build slow.c -o slow
+HEAP_PROFILE_TIME_INTERVAL=1 run ./slow
+[ "$(grep -c '(1 sec since the last dump)$' errors)" -ge 2 ] || fail "dumps by time are late: $(cat errors)"
 
 # Old files go, unless they should stay; silence.
 touch out.0077.heap
