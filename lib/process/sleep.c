@@ -234,18 +234,12 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t s
     return poll(fds, count, timeout_ms);
 }
 
-/* The kernel refuses others. */
-static bool is_time(const struct timespec *spec)
-{
-    return spec == NULL || (spec->tv_sec >= 0 && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS);
-}
-
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                  const sigset_t *mask)
 {
     struct sleep sleep;
     struct timespec rest;
-    if (!is_time(timeout))
+    if (!sleep_is_timeout(timeout))
         return NEXT(ppoll)(fds, count, timeout, mask);
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
     int result = NEXT(ppoll)(fds, count, sleep.first_ns != 0 ? left(&sleep, &rest) : timeout,
@@ -341,7 +335,7 @@ EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
 {
     struct sleep sleep;
     struct timespec rest;
-    if (!is_time(timeout))
+    if (!sleep_is_timeout(timeout))
         return NEXT(pselect)(count, reads, writes, others, timeout, mask);
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
     struct sets sets = {.sets = {reads, writes, others}};
@@ -416,7 +410,7 @@ EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int events_max,
     struct timespec rest;
     if (NEXT(epoll_pwait2) == NULL)
         return (errno = ENOSYS, -1);
-    if (!is_time(timeout))
+    if (!sleep_is_timeout(timeout))
         return next.epoll_pwait2(fd, events, events_max, timeout, mask);
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
     int result = blocked ? epoll_on(&sleep, EPOLL_PWAIT2, fd, events, events_max, mask)

@@ -39,6 +39,12 @@ INLINE bool sleep_is_length(const struct timespec *spec)
     return spec != NULL && spec->tv_sec >= 0 && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS;
 }
 
+/* False: the kernel refuses it. NULL: for ever. */
+INLINE bool sleep_is_timeout(const struct timespec *spec)
+{
+    return spec == NULL || (spec->tv_sec >= 0 && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS);
+}
+
 /* Whether a wait of `ns` (UINT64_MAX: for ever) is that of a child without a file. */
 INLINE bool sleep_in_child(uint64_t ns)
 {

@@ -117,8 +117,9 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     if (sleep_in_child(ns) &&
         !confined((enum confine)(CONFINE_WAITS | CONFINE_SIGNALS | CONFINE_LEAKS)))
         return child_wait(set, got, ns);
-    uint64_t until_ns = ends ? os_now_ns() + ns : 0;
+    uint64_t first_ns, until_ns = ends ? os_now_ns() + ns : 0;
     interrupt_wait_begin_anew(&wait);
+    sleep_file_look_anew(&wait, ns, &first_ns); /* where a filter forbids a wait with parts */
     int result = next_timed(set, got, timeout);
     while (is_ours(result, got, &wait)) {
         uint64_t now_ns = os_now_ns();
