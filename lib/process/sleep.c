@@ -408,8 +408,10 @@ EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int events_max,
 {
     struct sleep sleep;
     struct timespec rest;
-    if (NEXT(epoll_pwait2) == NULL)
-        return (errno = ENOSYS, -1);
+    if (NEXT(epoll_pwait2) == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
     if (!sleep_is_timeout(timeout))
         return next.epoll_pwait2(fd, events, events_max, timeout, mask);
     bool blocked = sleep_begin(&sleep, sleep_ns(timeout));
