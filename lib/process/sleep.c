@@ -511,6 +511,7 @@ static int sleep_on_other(clockid_t clock, int flags, const struct timespec *len
 {
     struct interrupt_wait wait;
     struct timespec until = {0, 0};
+    int kept = errno;
     bool again = false, relative = !(flags & TIMER_ABSTIME);
     if (relative && sleep_is_length(length) && clock_gettime(clock, &until) == 0)
         until = sleep_spec(sleep_ns(&until) + sleep_ns(length));
@@ -523,6 +524,7 @@ static int sleep_on_other(clockid_t clock, int flags, const struct timespec *len
     if (again && error == EINTR && relative && remaining != NULL)
         *remaining = sleep_spec(ns_until_on(clock, &until));
     interrupt_wait_end(&wait);
+    errno = kept;
     return error;
 }
 

@@ -141,6 +141,9 @@ END
     { [ "${temporary:-0}" -ge 18000 ] && [ "$temporary" -le 20500 ]; } ||
         fail "heaptrack_print: $temporary of 40000 allocations are temporary, not 20000"
 fi
+printf 'heap profile: 1000000000: 64000000000 [2000000000: 128000000000] @ heapprofile\n1000000000: 64000000000 [2000000000: 128000000000] @ 0x401000 0x402000\n\nMAPPED_LIBRARIES:\n' >many.heap
+"$memoir" export -q many.heap -o many.heaptrack 2>many.said && [ ! -s many.said ] || fail "-q: $(cat many.said)"
+"$memoir" export many.heap -o many.heaptrack 2>&1 | grep -q 'numbers of calls are not' || fail "nothing said of fewer calls"
 view=$(find /usr/libexec/valgrind /usr/lib/valgrind -name dh_view.js 2>/dev/null | head -n 1)
 if have dhat node "${view:-dh_view.js}"; then
     node "$root/tests/golden/readers/dhat.js" "$view" a.dhat.json >out || fail "dh_view.js refuses it"

@@ -158,7 +158,8 @@ static void start_or_complain(const char *path)
 }
 
 enum { SWITCH_MS = 5000 }; /* patience with a file system on which the file is written */
-static uint32_t switching; /* threads that start or stop the profile */
+static uint32_t switching; /* threads that start or stop the profile, */
+static uint32_t turn;      /* one after the other */
 static pid_t switching_in; /* the process that they belong to */
 
 static void switch_now(void)
@@ -179,7 +180,6 @@ static void switch_now(void)
  * two signals is to stop what the first one starts. */
 static void toggle(void)
 {
-    static uint32_t turn;
     os_thread_rename("memoir");
     if (turn_wait(&turn, SWITCH_MS)) {
         switch_now();
@@ -193,8 +193,10 @@ static void on_switch(int signal)
 {
     enum { STACK_SIZE = 256 << 10 }; /* the thread writes a profile, as a snapshot's does */
     (void)signal;
-    if (switching_in != os_pid())
+    if (switching_in != os_pid()) { /* a forked child has none of its parent's */
         store_relaxed(&switching, 0);
+        store_relaxed(&turn, 0);
+    }
     switching_in = os_pid();
     __atomic_fetch_add(&switching, 1, __ATOMIC_RELAXED);
     if (os_thread_start(toggle, STACK_SIZE) != 0)

@@ -25,6 +25,7 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"
+#include "tool/terminal/terminal.h"
 
 /* Events are made up for all blocks: beyond 20 million, one stands for several. */
 enum { EVENTS_MAX = 20000000, PAGE = 4096, NS_PER_MS = 1000000 };
@@ -564,6 +565,10 @@ static bool heaptrack(const struct profile *profile, const struct write_options 
     track.columns = columns_of(profile, options->type);
     bool done = start(&track);
     if (done) {
+        if (track.scale > 1)
+            terminal_warn("heaptrack has an event for each call, and the file %" PRId64
+                          " calls in one: bytes are right, numbers of calls are not",
+                          track.scale);
         head_put(&track);
         done = before_put(&track);
     }
