@@ -30,6 +30,11 @@ struct lender lent_all;
         add_relaxed(&lent_all.field, added);  \
     } while (0)
 
+bool lent_any(void)
+{
+    return load_relaxed(&highest) != 0;
+}
+
 void lent_give_up(void)
 {
     store_relaxed(&given_up, true);

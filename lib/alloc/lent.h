@@ -55,6 +55,8 @@ struct lender {
 
 /* The counters of all lenders that ever were, summed up; the rest of it is not used. */
 extern HIDDEN struct lender lent_all;
+/* Whether any memory was ever lent. */
+bool lent_any(void);
 
 extern HIDDEN struct lock lent_lock;
 

@@ -387,7 +387,7 @@ static bool is_deaf(struct place *place, uint64_t waited_ms)
     struct told told;
     bool there = thread_tell(place->listed, &told);
     bool waits = is_in_set(told.waiting), blocked = is_in_set(told.blocked);
-    if (there && told.state == 't') {
+    if (there && told.state == 't' && waits) { /* else it may be held in the midst of its answer */
         bool stays = waited_ms >= TRACED_MS;
         place->silence = stays ? SILENCE_SLEEPS : SILENCE_RUNS;
         return stays;

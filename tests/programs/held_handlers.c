@@ -32,7 +32,8 @@
 #pragma weak memoir_cpu_start
 #pragma weak memoir_leaks
 
-enum { RATE_FAST = 4000, RATE_SLOW = 50, AFTER_MS = 600, STEPS_MAX = 20000 };
+/* Held for less than the 50 ms that a scan waits for a thread under a debugger. */
+enum { RATE_FAST = 4000, RATE_SLOW = 50, AFTER_MS = 600, STEPS_MAX = 20000, HELD_US = 10000 };
 
 static int to_tracer[2], to_program[2];
 
@@ -222,8 +223,9 @@ static void scan_trace(int limit)
     fflush(stdout);
     if (limit != STEPS_MAX)
         hear(to_tracer[0]);
-    usleep(200000);
-    ptrace(PTRACE_DETACH, tid, NULL, NULL);
+    usleep(HELD_US);
+    if (ptrace(PTRACE_DETACH, tid, NULL, NULL) != 0)
+        waitpid(tid, NULL, __WALL); /* the program has ended */
     hear(to_tracer[0]);
     if (limit == STEPS_MAX)
         hear(to_tracer[0]);

@@ -229,7 +229,7 @@ static void count_process(struct figures *now, struct account *account)
                   &(struct figures_class){.allocs = account->classes[class].allocs,
                                           .frees = account->classes[class].frees});
     count_turns(now);
-    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+    for (unsigned class = 1; lent_any() && class < CLASS_COUNT; class ++)
         add_lent(now, &lent_all, class);
     now->allocated = account->live_bytes;
     if (now->small_allocated > now->allocated)
