@@ -63,7 +63,10 @@ Using signal 12 as cpu profiling switch
 EOF
 diff expected ours/told >wrong || fail "$(cat wrong)"
 if [ -n "$theirs" ]; then
-    try theirs "$theirs"
-    diff expected theirs/told >wrong || fail "gperftools itself: $(cat wrong)"
+    for turn in 1 2 3 4; do # its samples depend on what else runs
+        try theirs "$theirs"
+        diff expected theirs/told >wrong && break
+    done
+    [ ! -s wrong ] || fail "gperftools itself, in turn $turn: $(cat wrong)"
 fi
 finish
