@@ -99,9 +99,9 @@ NOINLINE uint64_t sleep_file_decide(struct interrupt_wait *wait, uint64_t ns)
     return first_ns;
 }
 
-NOINLINE bool sleep_file_decide_anew(struct interrupt_wait *wait, uint64_t ns, uint64_t *first_ns)
+NOINLINE bool sleep_file_decide_anew(struct interrupt_wait *wait, uint64_t ns)
 {
-    *first_ns = sleep_file_decide(wait, ns);
+    sleep_file_decide(wait, ns);
     return interrupt_wait_came(wait);
 }
 

@@ -42,7 +42,7 @@ INLINE bool sleep_is_length(const struct timespec *spec)
 /* False: the kernel refuses it. NULL: for ever. */
 INLINE bool sleep_is_timeout(const struct timespec *spec)
 {
-    return spec == NULL || (spec->tv_sec >= 0 && spec->tv_nsec >= 0 && spec->tv_nsec < SLEEP_NS);
+    return spec == NULL || sleep_is_length(spec);
 }
 
 /* Whether a wait of `ns` (UINT64_MAX: for ever) is that of a child without a file. */
@@ -58,13 +58,12 @@ INLINE bool sleep_in_child(uint64_t ns)
 uint64_t sleep_file_decide(struct interrupt_wait *wait, uint64_t ns);
 /* The same for a call that lets no signals through while it waits. True: one of the program's has
  * come, its handler has run, and the call must not wait. */
-bool sleep_file_decide_anew(struct interrupt_wait *wait, uint64_t ns, uint64_t *first_ns);
+bool sleep_file_decide_anew(struct interrupt_wait *wait, uint64_t ns);
 
 /* In any process. */
-INLINE bool sleep_file_look_anew(struct interrupt_wait *wait, uint64_t ns, uint64_t *first_ns)
+INLINE bool sleep_file_look_anew(struct interrupt_wait *wait, uint64_t ns)
 {
-    *first_ns = 0;
-    return sleep_in_child(ns) && sleep_file_decide_anew(wait, ns, first_ns);
+    return sleep_in_child(ns) && sleep_file_decide_anew(wait, ns);
 }
 
 #endif

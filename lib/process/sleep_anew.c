@@ -66,11 +66,9 @@ static int sem_cut(sem_t *semaphore)
 EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
 {
     struct interrupt_wait wait;
-    uint64_t first_ns;
     interrupt_wait_begin_anew(&wait);
-    int result = sleep_file_look_anew(&wait, UINT64_MAX, &first_ns)
-                     ? sem_cut(semaphore)
-                     : NEXT(sem_timedwait)(semaphore, until);
+    int result = sleep_file_look_anew(&wait, UINT64_MAX) ? sem_cut(semaphore)
+                                                         : NEXT(sem_timedwait)(semaphore, until);
     while (again(&wait, result))
         result = NEXT(sem_timedwait)(semaphore, until);
     interrupt_wait_end(&wait);
@@ -82,13 +80,12 @@ EXPORT int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
                          const struct timespec *restrict until)
 {
     struct interrupt_wait wait;
-    uint64_t first_ns;
     if (NEXT(sem_clockwait) == NULL) {
         errno = ENOSYS;
         return -1;
     }
     interrupt_wait_begin_anew(&wait);
-    int result = sleep_file_look_anew(&wait, UINT64_MAX, &first_ns)
+    int result = sleep_file_look_anew(&wait, UINT64_MAX)
                      ? sem_cut(semaphore)
                      : next.sem_clockwait(semaphore, clock, until);
     while (again(&wait, result))

@@ -41,9 +41,9 @@ static bool is_ours(int result, const siginfo_t *info, struct interrupt_wait *wa
 /* What the thread does not block, and libc does not keep for itself. */
 static void set_widen(sigset_t *set, uint64_t mask)
 {
-    uint64_t bits, libcs = UINT64_C(3) << (INTERRUPT_LIBCS - 2);
+    uint64_t bits;
     memcpy(&bits, set, sizeof bits);
-    bits |= ~mask & ~libcs;
+    bits |= ~mask & ~INTERRUPT_OF_LIBC;
     memcpy(set, &bits, sizeof bits);
 }
 
@@ -117,9 +117,9 @@ EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     if (sleep_in_child(ns) &&
         !confined((enum confine)(CONFINE_WAITS | CONFINE_SIGNALS | CONFINE_LEAKS)))
         return child_wait(set, got, ns);
-    uint64_t first_ns, until_ns = ends ? os_now_ns() + ns : 0;
+    uint64_t until_ns = ends ? os_now_ns() + ns : 0;
     interrupt_wait_begin_anew(&wait);
-    sleep_file_look_anew(&wait, ns, &first_ns); /* where a filter forbids a wait with parts */
+    sleep_file_look_anew(&wait, ns); /* where a filter forbids a wait with parts */
     int result = next_timed(set, got, timeout);
     while (is_ours(result, got, &wait)) {
         uint64_t now_ns = os_now_ns();

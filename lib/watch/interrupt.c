@@ -309,11 +309,9 @@ static const uintptr_t CHECK = (uintptr_t)0x77616974696e6731;
 
 /* Those that libc keeps for itself are not blocked in waits: a thread that is cancelled in such a
  * call waits in it for the signal that cancels it. */
-static const uint64_t LIBCS = UINT64_C(3) << 31;
-
 static uint64_t held_in_waits(void)
 {
-    return os_signals_held() & ~LIBCS;
+    return os_signals_held() & ~INTERRUPT_OF_LIBC;
 }
 
 /* Whether libc's functions may begin a wait again by themselves, as musl's do. In between they do
@@ -354,7 +352,7 @@ static FOREIGN void wait_cut(char *frame, ucontext_t *context)
     if (!wait->blocked)
         memcpy(&wait->mask, &context->uc_sigmask, sizeof wait->mask);
     /* A thread that is cancelled after our handler runs its cleanup handlers with that mask. */
-    wait->blocked = (os_signals_pending() & LIBCS) == 0;
+    wait->blocked = (os_signals_pending() & INTERRUPT_OF_LIBC) == 0;
     wait->ours = true;
     uint64_t mask = wait->blocked ? held_in_waits() : wait->mask;
     memcpy(&context->uc_sigmask, &mask, sizeof mask);

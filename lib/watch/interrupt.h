@@ -44,6 +44,8 @@ void interrupt_close(int signal);
  * us, as libc's own does nothing for ours. False: it can't be done.
  */
 enum { INTERRUPT_LIBCS = 33 };
+/* In a set of signals: that one, and the one below, by which glibc cancels threads. */
+#define INTERRUPT_OF_LIBC (UINT64_C(3) << (INTERRUPT_LIBCS - 2))
 bool interrupt_open_libcs(void);
 /* Whether a thread that waits in this system call goes on to wait after our handler. */
 bool interrupt_spares(long call);

@@ -34,6 +34,14 @@ static struct timespec spec(int ms)
     return (struct timespec){ms / 1000, ms % 1000 * 1000000L};
 }
 
+static struct timespec from_now(int ms)
+{
+    struct timespec now, length = spec(ms);
+    clock_gettime(CLOCK_REALTIME, &now);
+    long ns = now.tv_nsec + length.tv_nsec;
+    return (struct timespec){now.tv_sec + length.tv_sec + ns / 1000000000, ns % 1000000000};
+}
+
 static int by_poll(int ms)
 {
     struct pollfd fd = {empty[0], POLLIN, 0};
@@ -92,12 +100,7 @@ static int by_clock_nanosleep(int ms)
 }
 static int by_clock_until(int ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = from_now(ms);
     int error = clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL);
     return error == 0 ? 0 : (errno = error, -1);
 }
@@ -136,12 +139,7 @@ static int by_sigtimedwait(int ms)
 static int by_sem_timedwait(int ms)
 {
     static sem_t semaphore;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = from_now(ms);
     int result = sem_timedwait(&semaphore, &until);
     return result < 0 && errno == ETIMEDOUT ? 0 : result;
 }
