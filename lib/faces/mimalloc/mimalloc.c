@@ -32,13 +32,26 @@ FUNCTION(int, mi_version, (void))
     return mimalloc_version();
 }
 
-/* Notes the release of a library of mimalloc's own: libmimalloc.so.3, libmimalloc-secure.so.2.1. */
+static bool lies_in(const struct dl_phdr_info *info, const void *address)
+{
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD &&
+            (uintptr_t)address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* Notes the release of a library of mimalloc's own: libmimalloc.so.3, libmimalloc-secure.so.2.1.
+ * Ours of such a name, which holds the mark, is none. */
 static int note_release(struct dl_phdr_info *info, size_t size, void *release)
 {
     static const char name[] = "libmimalloc";
     (void)size;
     const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-    if (slash == NULL || strncmp(slash + 1, name, sizeof name - 1) != 0)
+    if (slash == NULL || strncmp(slash + 1, name, sizeof name - 1) != 0 ||
+        (memoir_face_mimalloc != NULL && lies_in(info, memoir_face_mimalloc)))
         return 0;
     const char *number = strstr(slash, ".so.");
     *(unsigned *)release = number != NULL && number[4] >= '3' ? 3 : 2;
@@ -49,38 +62,34 @@ static int note_release(struct dl_phdr_info *info, size_t size, void *release)
 static int is_inside(struct dl_phdr_info *info, size_t size, void *pc)
 {
     unsigned release = 0;
-    if (note_release(info, size, &release) == 0)
-        return 0;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD &&
-            (uintptr_t)pc - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
-            return 1;
-    }
-    return 0;
+    return note_release(info, size, &release) != 0 && lies_in(info, pc);
 }
 
 bool mimalloc_is_theirs(void *pc)
 {
-    return memoir_face_mimalloc == NULL && dl_iterate_phdr != NULL && !os_static() &&
-           dl_iterate_phdr(is_inside, pc) != 0;
+    return dl_iterate_phdr != NULL && !os_static() && dl_iterate_phdr(is_inside, pc) != 0;
 }
 
-/* Of mimalloc's own library, which may stand behind ours; 0: it is not there. */
+/* Of mimalloc's own library, which may stand behind ours; 0: it is not there. A file may have the
+ * name of another release than its code, so the code has the last word: 209 is 2.0.9, 30403 is
+ * 3.4.3. */
 static unsigned release_of_theirs(void)
 {
     unsigned release = 0;
-    if (memoir_face_mimalloc == NULL && dl_iterate_phdr != NULL && !os_static())
-        dl_iterate_phdr(note_release, &release);
+    if (dl_iterate_phdr == NULL || os_static() || dl_iterate_phdr(note_release, &release) == 0)
+        return 0;
+    int (*theirs)(void) = (int (*)(void))next_find("mi_version");
+    if (theirs != NULL)
+        release = theirs() >= 30000 || theirs() / 100 == 3 ? 3 : 2;
     return release;
 }
 
-/* The program was linked with one of our names, or with mimalloc's own library. */
+/* The program was linked with mimalloc's own library, or with one of our names. */
 static unsigned release_find(void)
 {
-    if (memoir_face_mimalloc != NULL)
-        return (unsigned)(memoir_face_mimalloc[strlen(memoir_face_mimalloc) - 1] - '0');
     unsigned release = release_of_theirs();
+    if (release == 0 && memoir_face_mimalloc != NULL)
+        release = (unsigned)(memoir_face_mimalloc[strlen(memoir_face_mimalloc) - 1] - '0');
     return release == 0 ? 2 : release;
 }
 
