@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+/* Whether libtcmalloc_minimal or its debug allocator is among them. */
+bool names_have_minimal(void);
+
 /* Whether gperftools' debug allocator is among them, or its own library is behind ours. */
 bool names_have_debug(void);
 

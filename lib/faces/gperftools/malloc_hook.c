@@ -15,6 +15,7 @@
 #include "lib/api/api.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/mmap_calls.h"
+#include "lib/faces/names.h"
 #include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
@@ -30,8 +31,8 @@ static hook *set(hook **places, hook *now);
 static int watched(int added);
 static void *theirs(const char *name);
 
-/* gperftools' own libtcmalloc_minimal is in the process. It walks no stacks, and programs that have
- * it may rely on that. Asked before the first hook is set: the question allocates. */
+/* libtcmalloc_minimal is in the process, gperftools' own or ours of that name. It walks no stacks, and
+ * programs that have it may rely on that. Asked before the first hook is set: the question allocates. */
 static bool has_minimal;
 
 #define NAMED(verb, name) "MallocHook_" #verb #name "Hook"
@@ -113,7 +114,8 @@ static void look_for_minimal(void)
     static bool looked;
     if (__atomic_exchange_n(&looked, true, __ATOMIC_RELAXED))
         return;
-    has_minimal = theirs("tc_version") != NULL && theirs("IsHeapProfilerRunning") == NULL;
+    has_minimal = names_have_minimal() ||
+                  (theirs("tc_version") != NULL && theirs("IsHeapProfilerRunning") == NULL);
 }
 
 /* Puts a hook into a free place of the first `max`. Like gperftools: 1, or 0 if there is none. */
