@@ -334,6 +334,27 @@ static void add_lent(struct account *account)
     account->resident_bytes += active + dirty;
 }
 
+static uint64_t less(uint64_t from, uint64_t value)
+{
+    return from > value ? from - value : 0;
+}
+
+void account_move_lent(struct account_sum classes[ACCOUNT_ROWS])
+{
+    struct account_sum *large = &classes[ACCOUNT_LARGE];
+    for (unsigned class = 1; lent_any() && class < CLASS_COUNT; class ++) {
+        uint64_t allocs = load_relaxed(&lent_all.allocs[class]), size = class_size(class);
+        uint64_t frees = load_relaxed(&lent_all.frees[class]);
+        struct account_sum *row = &classes[class];
+        *row =
+            (struct account_sum){row->allocs + allocs, row->frees + frees,
+                                 row->alloc_bytes + allocs * size, row->free_bytes + frees * size};
+        *large = (struct account_sum){less(large->allocs, allocs), less(large->frees, frees),
+                                      less(large->alloc_bytes, allocs * size),
+                                      less(large->free_bytes, frees * size)};
+    }
+}
+
 static struct account_apart apart;
 
 void account_add_apart(const struct account_apart *added)

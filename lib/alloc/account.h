@@ -66,6 +66,9 @@ struct account_apart {
 void account_add_apart(const struct account_apart *added);
 /* Only `classes`: what was allocated and freed. */
 void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
+/* Small blocks in memory that the program lends, which are among the large ones, to those of their
+ * classes. */
+void account_move_lent(struct account_sum classes[ACCOUNT_ROWS]);
 /* The same of what no heap counts: blocks past the bins, with an owner, and all of ended heaps.
  * With `heap_lock`. */
 void account_past_heaps_locked(struct account_sum classes[ACCOUNT_ROWS]);

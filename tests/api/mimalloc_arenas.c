@@ -4,6 +4,7 @@
  * serves the next one; heaps in arenas are deleted, destroyed, visited and used by threads as
  * others are; disallow_os_alloc leaves nothing but such memory. */
 #include <malloc.h>
+#include <mimalloc-stats.h>
 #include <mimalloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -34,6 +35,7 @@
 #pragma weak mi_reserve_huge_os_pages_interleave
 #pragma weak mi_manage_os_memory
 #pragma weak mi_manage_os_memory_ex
+#pragma weak mi_stats_get
 #pragma weak memoir_stats
 
 enum { SIZE = 8 << 20, MANY = 3000 };
@@ -98,6 +100,28 @@ static bool visit(const mi_heap_t *heap, const mi_heap_area_t *of, void *block, 
     return true;
 }
 
+/* The statistics of the process have blocks in arenas among those of their sizes. */
+static void statistics(mi_heap_t *heap)
+{
+    enum { COUNT = 1000, BYTES = 112, LARGE = 100000 };
+    mi_stats_t_decl(before);
+    mi_stats_t_decl(after);
+    CHECK(mi_stats_get(&before));
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = mi_heap_malloc(heap, BYTES);
+    void *large = mi_heap_malloc(heap, LARGE);
+    CHECK(mi_stats_get(&after));
+    CHECK_EQ(after.malloc_normal_count.total - before.malloc_normal_count.total, COUNT);
+    CHECK_EQ(after.malloc_normal.current - before.malloc_normal.current, COUNT * BYTES);
+    CHECK_EQ(after.malloc_huge_count.total - before.malloc_huge_count.total, 1);
+    mi_free(large);
+    for (int i = 0; i < COUNT; i++)
+        mi_free(blocks[i]);
+    CHECK(mi_stats_get(&after));
+    CHECK_EQ(after.malloc_normal.current - before.malloc_normal.current, 0);
+    CHECK_EQ(after.malloc_huge.current - before.malloc_huge.current, 0);
+}
+
 /* All blocks of a heap come from the arena, and go with it. */
 static void heaps(mi_arena_id_t arena)
 {
@@ -106,6 +130,7 @@ static void heaps(mi_arena_id_t arena)
     pthread_t thread;
     pthread_create(&thread, NULL, works_inside, mi_heap_get_backing());
     pthread_join(thread, NULL); /* the first one leaves memory of libc's behind */
+    statistics(heap);
     uint64_t before = live();
     fill(heap);
     check();

@@ -31,8 +31,9 @@ static hook *set(hook **places, hook *now);
 static int watched(int added);
 static void *theirs(const char *name);
 
-/* libtcmalloc_minimal is in the process, gperftools' own or ours of that name. It walks no stacks, and
- * programs that have it may rely on that. Asked before the first hook is set: the question allocates. */
+/* libtcmalloc_minimal is in the process, gperftools' own or ours of that name. It walks no stacks,
+ * and programs that have it may rely on that. Asked before the first hook is set: the question
+ * allocates. */
 static bool has_minimal;
 
 #define NAMED(verb, name) "MallocHook_" #verb #name "Hook"

@@ -100,8 +100,10 @@ static BULK struct account_sum before[ACCOUNT_ROWS]; /* at the last mi_stats_res
 
 FUNCTION(void, mi_stats_reset, (void))
 {
-    if (init_done())
-        account_classes(before);
+    if (!init_done())
+        return;
+    account_classes(before);
+    account_move_lent(before);
 }
 
 /* The largest block of a bin of mimalloc's: eight multiples of a word, then four a doubling. */
@@ -134,10 +136,11 @@ static struct count level(uint64_t now)
 }
 
 /* Blocks and bytes, in all and by bins. */
-static void fill_blocks(struct stats *stats, const struct account *account)
+static void fill_blocks(struct stats *stats, struct account *account)
 {
     struct totals_peak peak;
     totals_peak(account, &peak);
+    account_move_lent(account->classes);
     for (unsigned row = 1; row < ACCOUNT_ROWS; row++) {
         const struct account_sum *sum = &account->classes[row];
         bool large = row == ACCOUNT_LARGE;
