@@ -292,7 +292,7 @@ void debugging_free(void *p, const struct caller *caller, bool moved)
     if (!block_ok(p, "free", caller, &found, &words))
         return; /* reported; the block is lost */
     struct cell cell = debug_cell(p, &words);
-    if (cell.family != caller->family)
+    if (!families_fit(cell.family, caller->family))
         guard_complain(GUARD_MIXED, (uintptr_t)p, &cell, "free", caller, 0);
     if (!cold_begin(caller))
         return; /* lost, in a signal handler that came upon us inside */
@@ -405,7 +405,7 @@ void debugging_verify(const void *p, unsigned family, const struct caller *calle
         guarding_verify(p, family, caller);
     } else if (!debugging_owns(p)) {
         debugging_refuse(p, "free", caller);
-    } else if (block_ok(p, "free", caller, &found, &words) && words.family != family) {
+    } else if (block_ok(p, "free", caller, &found, &words) && !families_fit(words.family, family)) {
         struct cell cell = debug_cell(p, &words);
         struct caller other = *caller;
         other.family = (uint8_t)family;

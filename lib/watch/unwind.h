@@ -30,14 +30,27 @@ struct caller {
     uint8_t family;
 };
 
-/* Which functions a block is allocated and freed by; they must not be mixed. */
-enum caller_family { FAMILY_MALLOC, FAMILY_NEW, FAMILY_NEW_ARRAY, FAMILY_COUNT };
+/* Which functions a block is allocated and freed by; they must not be mixed. mimalloc's functions
+ * that free and resize take blocks of all. */
+enum caller_family {
+    FAMILY_MALLOC,
+    FAMILY_NEW,
+    FAMILY_NEW_ARRAY,
+    FAMILY_COUNT,
+    FAMILY_ANY = FAMILY_COUNT
+};
+
+INLINE bool families_fit(unsigned one, unsigned other)
+{
+    return one == other || one == FAMILY_ANY || other == FAMILY_ANY;
+}
 
 /* The caller of the function that this is used in, which must not be inlined. */
-#define CALLER_HERE                                                 \
-    {                                                               \
-        (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(),  \
-            *(uintptr_t *)__builtin_frame_address(0), FAMILY_MALLOC \
+#define CALLER_HERE CALLER_OF(FAMILY_MALLOC)
+#define CALLER_OF(family)                                          \
+    {                                                              \
+        (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(), \
+            *(uintptr_t *)__builtin_frame_address(0), family       \
     }
 
 /*

@@ -62,19 +62,36 @@ JUMP(void *, tc_new_aligned_nothrow, (size_t size, size_t align, const struct no
      _ZnwmSt11align_val_tRKSt9nothrow_t(size, align, tag))
 JUMP(void *, tc_newarray_aligned_nothrow, (size_t size, size_t align, const struct nothrow *tag),
      _ZnamSt11align_val_tRKSt9nothrow_t(size, align, tag))
-JUMP(void, tc_delete, (void *p), free(p))
-JUMP(void, tc_deletearray, (void *p), free(p))
-JUMP(void, tc_delete_nothrow, (void *p, const struct nothrow *tag), free(p))
-JUMP(void, tc_deletearray_nothrow, (void *p, const struct nothrow *tag), free(p))
-JUMP(void, tc_delete_sized, (void *p, size_t size), free(p))
-JUMP(void, tc_deletearray_sized, (void *p, size_t size), free(p))
-JUMP(void, tc_delete_aligned, (void *p, size_t align), free(p))
-JUMP(void, tc_deletearray_aligned, (void *p, size_t align), free(p))
-JUMP(void, tc_delete_aligned_nothrow, (void *p, size_t align, const struct nothrow *tag), free(p))
-JUMP(void, tc_deletearray_aligned_nothrow, (void *p, size_t align, const struct nothrow *tag),
-     free(p))
-JUMP(void, tc_delete_sized_aligned, (void *p, size_t size, size_t align), free(p))
-JUMP(void, tc_deletearray_sized_aligned, (void *p, size_t size, size_t align), free(p))
+/* What operator delete does that the program has not replaced: blocks of tc_new and of tc_newarray
+ * are of families of their own, which debugged and guarded blocks are checked for. */
+#define DELETE(name, args, hot, size, align, family)    \
+    EXPORT void name args;                              \
+    EXPORT void name args                               \
+    {                                                   \
+        if (unlikely(!hot(load_relaxed(&heap_now), p))) \
+            libc_delete_slow(p, size, align, family);   \
+    }
+#define HOT_SIZED(heap, p) hot_push_sized(heap, p, size)
+
+DELETE(tc_delete, (void *p), hot_push, SIZE_UNKNOWN, 0, FAMILY_NEW)
+DELETE(tc_deletearray, (void *p), hot_push, SIZE_UNKNOWN, 0, FAMILY_NEW_ARRAY)
+DELETE(tc_delete_nothrow, (void *p, const struct nothrow *tag), hot_push, SIZE_UNKNOWN, 0,
+       FAMILY_NEW)
+DELETE(tc_deletearray_nothrow, (void *p, const struct nothrow *tag), hot_push, SIZE_UNKNOWN, 0,
+       FAMILY_NEW_ARRAY)
+DELETE(tc_delete_sized, (void *p, size_t size), HOT_SIZED, size, 0, FAMILY_NEW)
+DELETE(tc_deletearray_sized, (void *p, size_t size), HOT_SIZED, size, 0, FAMILY_NEW_ARRAY)
+DELETE(tc_delete_aligned, (void *p, size_t align), hot_push, SIZE_UNKNOWN, align, FAMILY_NEW)
+DELETE(tc_deletearray_aligned, (void *p, size_t align), hot_push, SIZE_UNKNOWN, align,
+       FAMILY_NEW_ARRAY)
+DELETE(tc_delete_aligned_nothrow, (void *p, size_t align, const struct nothrow *tag), hot_push,
+       SIZE_UNKNOWN, align, FAMILY_NEW)
+DELETE(tc_deletearray_aligned_nothrow, (void *p, size_t align, const struct nothrow *tag), hot_push,
+       SIZE_UNKNOWN, align, FAMILY_NEW_ARRAY)
+DELETE(tc_delete_sized_aligned, (void *p, size_t size, size_t align), HOT_SIZED, size, align,
+       FAMILY_NEW)
+DELETE(tc_deletearray_sized_aligned, (void *p, size_t size, size_t align), HOT_SIZED, size, align,
+       FAMILY_NEW_ARRAY)
 
 void tc_malloc_stats(void);
 const char *tc_version(int *major, int *minor, const char **patch);

@@ -37,7 +37,7 @@ TAKING(mi_valloc, (size_t size), .size = size, .align = os_page_size())
 #define RESIZING(name, args, ...)                                                       \
     FUNCTION(void *, name, args)                                                        \
     {                                                                                   \
-        struct caller caller = CALLER_HERE;                                             \
+        struct caller caller = CALLER_OF(FAMILY_ANY);                                   \
         struct wish wish = {__VA_ARGS__};                                               \
         return mimalloc_aligns(wish.align) ? mimalloc_resize(p, &wish, &caller) : NULL; \
     }

@@ -197,7 +197,7 @@ static NOINLINE void free_slow(void *p)
 {
     if (p == NULL || cold_owned_push(p))
         return;
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     if (guard_calls || guarding_owns(p) || cold_is_block(p)) {
         cold_free(p, &caller);
         return;
@@ -232,14 +232,14 @@ FREE(mi_free_size_aligned, (void *p, size_t size, size_t align))
 /* Frees p if it is ours, and leaves it alone if not. */
 FUNCTION(void, mi_cfree, (void *p))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     if (cold_is_block(p))
         libc_free(p, &caller);
 }
 
 FUNCTION(void, mi_ufree, (void *p, size_t *usable))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     if (usable != NULL)
         *usable = mi_usable_size(p);
     if (p != NULL)
@@ -262,7 +262,7 @@ FUNCTION(size_t, mi_good_size, (size_t size))
 
 static NOINLINE void *resize_slow(void *p, size_t size)
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     return mimalloc_resize(p, &(struct wish){.size = size, .align = 1}, &caller);
 }
 
@@ -297,7 +297,7 @@ FUNCTION(void *, mi_reallocarray, (void *p, size_t count, size_t size))
 
 FUNCTION(void *, mi_reallocf, (void *p, size_t size))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     void *block = mimalloc_resize(p, &(struct wish){.size = size, .align = 1}, &caller);
     if (block == NULL && p != NULL)
         libc_free(p, &caller);
@@ -307,7 +307,7 @@ FUNCTION(void *, mi_reallocf, (void *p, size_t size))
 /* `place` is that of a pointer. As on NetBSD: the answer is an error number, and errno stays. */
 FUNCTION(int, mi_reallocarr, (void *place, size_t count, size_t size))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     void *p, *block = NULL;
     size_t bytes = mimalloc_product(count, size);
     if (place == NULL || size == 0)
@@ -325,13 +325,13 @@ FUNCTION(int, mi_reallocarr, (void *place, size_t count, size_t size))
 
 FUNCTION(void *, mi_rezalloc, (void *p, size_t size))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     return mimalloc_resize(p, &(struct wish){.size = size, .align = 1, .zero = true}, &caller);
 }
 
 FUNCTION(void *, mi_recalloc, (void *p, size_t count, size_t size))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     struct wish wish = {.size = mimalloc_product(count, size), .align = 1, .zero = true};
     return mimalloc_resize(p, &wish, &caller);
 }
@@ -380,7 +380,7 @@ TELLING(mi_uzalloc_aligned, (size_t size, size_t align, size_t *usable), .size =
 
 FUNCTION(void *, mi_urealloc, (void *p, size_t size, size_t *before, size_t *usable))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     if (before != NULL)
         *before = mi_usable_size(p);
     return tell_size(mimalloc_resize(p, &(struct wish){.size = size, .align = 1}, &caller), usable);

@@ -114,7 +114,7 @@ JUMP(void *, mi_new_aligned_nothrow, (size_t size, size_t align),
 /* Where there is no memory, operator new asks the new handler and throws. */
 static NOINLINE void *new_resized(void *p, size_t size)
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     void *block = mimalloc_resize(p, &(struct wish){.size = size, .align = 1}, &caller);
     if (block != NULL)
         return block;

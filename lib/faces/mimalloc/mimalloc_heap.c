@@ -377,7 +377,7 @@ ZEROED(mi_theap_calloc, (HEAP, size_t count, size_t size), mimalloc_product(coun
 #define RESIZING(name, args, ...)                                                       \
     FUNCTION(void *, name, args)                                                        \
     {                                                                                   \
-        struct caller caller = CALLER_HERE;                                             \
+        struct caller caller = CALLER_OF(FAMILY_ANY);                                   \
         struct wish wish = {__VA_ARGS__, .owner = mimalloc_owner(heap)};                \
         return mimalloc_aligns(wish.align) ? mimalloc_resize(p, &wish, &caller) : NULL; \
     }
@@ -417,7 +417,7 @@ RESIZING(mi_heap_recalloc_aligned_at,
 
 FUNCTION(void *, mi_heap_reallocf, (HEAP, void *p, size_t size))
 {
-    struct caller caller = CALLER_HERE;
+    struct caller caller = CALLER_OF(FAMILY_ANY);
     struct wish wish = {.size = size, .align = 1, .owner = mimalloc_owner(heap)};
     void *block = mimalloc_resize(p, &wish, &caller);
     if (block == NULL && p != NULL)
