@@ -34,7 +34,10 @@ static uint64_t signals;      /* one bit for each signal that came and whose dum
 struct kind {
     uint64_t (*total)(const struct totals_now *now, uint64_t now_ms); /* NULL: it counts nothing */
     uint64_t (*step)(struct trigger *trigger, uint64_t total);        /* the next total */
-    size_t limit; /* offset in struct totals_limits */
+    size_t limit;    /* offset in struct totals_limits */
+    bool only_grows; /* the next dump is a step from the last mark, not from what a large block
+                      * added to it: the mean is the step, as jemalloc's. gperftools counts from
+                      * the dump. */
 };
 
 static bool is_gperftools(const struct trigger *trigger);
@@ -52,8 +55,8 @@ static uint64_t next_wait(struct trigger *trigger);
 
 #define LIMIT(field) offsetof(struct totals_limits, field)
 static const struct kind kinds[DUMP_REASONS] = {
-    [DUMP_ALLOCATED] = {total_allocated, step_plain, LIMIT(allocated)},
-    [DUMP_FREED] = {total_freed, step_plain, LIMIT(freed)},
+    [DUMP_ALLOCATED] = {total_allocated, step_plain, LIMIT(allocated), true},
+    [DUMP_FREED] = {total_freed, step_plain, LIMIT(freed), true},
     [DUMP_IN_USE] = {total_live, step_plain, LIMIT(live)},
     [DUMP_PEAK] = {total_live, step_peak, LIMIT(live)},
     [DUMP_TIME] = {total_time, step_time, LIMIT(time_ms)},
@@ -167,7 +170,10 @@ bool trigger_due(struct trigger *trigger, const struct totals_now *now, uint64_t
         return above_due(trigger, now->live);
     if (kind->total == NULL || kind->total(now, now_ms) < trigger->next)
         return false;
+    uint64_t mark = trigger->next;
     trigger_wait(trigger, now, now_ms);
+    if (!is_gperftools(trigger) && kind->only_grows)
+        trigger->next -= (kind->total(now, now_ms) - mark) % trigger->step;
     return true;
 }
 

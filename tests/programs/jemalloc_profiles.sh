@@ -66,7 +66,7 @@ grep -q '^<jemalloc>: prof_leak_error is set w/o prof_final.$' errors || fail "n
 run prof:true,lg_prof_interval:20 ./leaking
 count 'jeprof.*.i*.heap' 1
 run prof:true,lg_prof_interval:20,lg_prof_sample:0 ./leaking
-count 'jeprof.*.i*.heap' 5
+count 'jeprof.*.i*.heap' 6
 first=$(echo jeprof.*.0.i0.heap)
 if command -v jeprof >/dev/null; then
     jeprof --text leaking --base="$first" "$first" 2>/dev/null | grep -q do_something &&

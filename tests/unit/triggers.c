@@ -60,10 +60,12 @@ static void every_so_many_bytes(void)
     assert(!due_at(&trigger, 10 * M - 1, 0) && due_at(&trigger, 10 * M, 0));
     assert(!due_at(&trigger, 10 * M, 0));
     assert(due_at(&trigger, 55 * M, 50 * M)); /* one dump, however many steps it was */
-    assert(limits_of(&trigger, 55 * M, 50 * M).allocated == 65 * M);
+    assert(limits_of(&trigger, 55 * M, 50 * M).allocated == 60 * M); /* and no step gets lost */
+    assert(due_at(&trigger, 60 * M, 50 * M));
+    assert(limits_of(&trigger, 60 * M, 50 * M).allocated == 70 * M);
     trigger = make(DUMP_FREED, 10 * M);
     assert(!due_at(&trigger, 90 * M, 9 * M) && due_at(&trigger, 90 * M, 11 * M));
-    assert(limits_of(&trigger, 90 * M, 11 * M).freed == 21 * M);
+    assert(limits_of(&trigger, 90 * M, 11 * M).freed == 20 * M);
 }
 
 static void growth_looks_at_the_high_water_mark(void)
