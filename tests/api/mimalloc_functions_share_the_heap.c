@@ -389,6 +389,23 @@ static void options_are_kept(void)
     CHECK_EQ(mi_option_get((mi_option_t)-1), 0);
 }
 
+/* Each kind of blocks has the peak of the moment when the heap was largest. */
+static void peaks_fit(void)
+{
+    enum { COUNT = 4000, BYTES = 10000, LARGE = 64 << 20 };
+    static char *blocks[COUNT];
+    mi_stats_t_decl(after);
+    char *large = mi_malloc(LARGE);
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = mi_malloc(BYTES);
+    for (int i = 0; i < COUNT; i++)
+        mi_free(blocks[i]);
+    mi_free(large);
+    CHECK(mi_stats_get(&after));
+    CHECK(after.malloc_normal.peak >= after.malloc_normal.current + COUNT / 10 * 9 * BYTES);
+    CHECK(after.malloc_huge.peak >= after.malloc_huge.current + LARGE);
+}
+
 static void numbers_fit(void)
 {
     char *blocks[100], *json;
@@ -435,5 +452,6 @@ int main(void)
     options_are_kept();
     callbacks_are_called();
     numbers_fit();
+    peaks_fit();
     return check_result();
 }

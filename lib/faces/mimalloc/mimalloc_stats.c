@@ -135,12 +135,19 @@ static struct count level(uint64_t now)
     return (struct count){(int64_t)now, (int64_t)now, (int64_t)now};
 }
 
-/* Blocks and bytes, in all and by bins. */
+/* Blocks and bytes, in all and by bins. Peaks are what each held when the heap was largest. */
 static void fill_blocks(struct stats *stats, struct account *account)
 {
     struct totals_peak peak;
     totals_peak(account, &peak);
     account_move_lent(account->classes);
+    for (unsigned row = 1; row < ACCOUNT_ROWS; row++) {
+        bool large = row == ACCOUNT_LARGE;
+        (large ? &stats->malloc_huge : &stats->malloc_normal)->peak +=
+            (int64_t)peak.classes[row].bytes;
+        stats->bins[large ? BINS - 1 : bin_of(class_size(row))].peak +=
+            (int64_t)peak.classes[row].blocks;
+    }
     for (unsigned row = 1; row < ACCOUNT_ROWS; row++) {
         const struct account_sum *sum = &account->classes[row];
         bool large = row == ACCOUNT_LARGE;
