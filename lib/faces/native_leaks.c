@@ -18,18 +18,30 @@ struct room {
     void *frames[FRAMES_MAX];
 };
 
+static NOINLINE bool leaks_tell(struct memoir_leaks *out, size_t size,
+                                void (*each)(const struct memoir_leak *leak, void *context),
+                                void *context, const struct roots_thread *here);
 static struct memoir_leak_sum sum_of(const struct scan_sum *sum);
 static void rows_tell(const struct scan_result *result,
                       void (*each)(const struct memoir_leak *leak, void *context), void *context);
 static bool refuse(void);
 
+/* Its frame counts as the program's: it has nothing but what is noted here. Other variables would
+ * lie where dead frames left old pointers. */
 EXPORT bool memoir_leaks(struct memoir_leaks *out, size_t size,
                          void (*each)(const struct memoir_leak *leak, void *context), void *context)
 {
     struct roots_thread here = {0};
     roots_here(&here);
+    return leaks_tell(out, size, each, context, &here);
+}
+
+static NOINLINE bool leaks_tell(struct memoir_leaks *out, size_t size,
+                                void (*each)(const struct memoir_leak *leak, void *context),
+                                void *context, const struct roots_thread *here)
+{
     struct leak_request request = leaks_request();
-    request.here = &here;
+    request.here = here;
     const struct leak_scan *scan = init_done() ? leaks_find(&request) : NULL;
     if (scan == NULL)
         return refuse();

@@ -225,9 +225,9 @@ static bool scan_here(void)
     };
     struct roots roots = {.threads = stop_now.threads,
                           .threads_count = stop_now.count,
-                          .without_stacks = request->without_stacks,
-                          .without_globals = request->without_globals,
+                          .without = request->without,
                           .threads_complete = stop_now.unknown == 0,
+                          .sp_here = request->here != NULL ? request->here->sp : 0,
                           .touched_before = &touched_before,
                           .mappings = request->mappings || stop_now.unknown > 0};
     struct scan scan;
@@ -242,7 +242,7 @@ static bool scan_here(void)
     if (good) {
         own_skip(&roots, &scan);
         roots_skip(&roots, constants, constants_bytes);
-        if (!request->without_globals) {
+        if (!request->without.globals) {
             scan_root(&scan, (uintptr_t)apart_now.words,
                       (uintptr_t)apart_now.words + apart_now.bytes);
             scan_root(&scan, (uintptr_t)descriptors_now.words,

@@ -15,10 +15,9 @@
 
 struct leak_request {
     enum scan_inside inside;
-    size_t offset_max;    /* for SCAN_INSIDE_OFFSET */
-    bool mappings;        /* memory that the program mapped by itself counts as a root */
-    bool without_stacks;  /* stacks, registers and thread-local memory count for nothing, */
-    bool without_globals; /* nor do data segments and mappings */
+    size_t offset_max;             /* for SCAN_INSIDE_OFFSET */
+    bool mappings;                 /* memory that the program mapped by itself counts as a root */
+    struct roots_left_out without; /* what counts for nothing */
     bool (*kept)(const struct record *record); /* as in scan.h, as are these */
     const struct blocks_base *base;
     const struct scan_others *others;

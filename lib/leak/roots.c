@@ -15,7 +15,9 @@
 #include "lib/leak/ended.h"
 
 enum {
-    RED_ZONE = 128,    /* bytes below the stack pointer that functions may use */
+    RED_ZONE = 128, /* bytes below the stack pointer that functions may use */
+    /* Bytes beside the thread pointer: glibc's `struct pthread` has as many, musl's fewer. */
+    DESCRIPTOR = 0x900,
     BUFFER = 64 << 10, /* read at once */
     /* Without the quick way of touched.h, reserved memory beyond this is not searched for pages. */
     RESERVED_MAX = 1 << 30,
@@ -57,7 +59,7 @@ bool roots_scan(struct roots *roots, struct scan *scan)
     roots_skip(roots, reader.buffer, bytes);
     threads_sort(&reader);
     ended_begin(&reader.ended, roots->threads, roots->threads_count, reader.memory);
-    for (unsigned i = 0; i < roots->threads_count && !roots->without_stacks; i++)
+    for (unsigned i = 0; i < roots->threads_count && !roots->without.registers; i++)
         scan_registers(&reader, &roots->threads[i]);
     declared_each(scan_declared, &reader);
     for (uint64_t guard_end = 0; maps_next(&maps, &map);) {
@@ -189,8 +191,6 @@ static bool has_stack(const struct reader *reader, const struct map *map)
  * such words those with the latest start count. */
 static uintptr_t stack_start(struct reader *reader, uintptr_t sp, const struct map *map)
 {
-    /* Bytes on either side: glibc's `struct pthread` has 0x900, musl's fewer. */
-    enum { AROUND = 0x900 };
     uintptr_t tp = 0;
     if (strcmp(map->path, "[stack]") == 0)
         return map->start;
@@ -199,8 +199,8 @@ static uintptr_t stack_start(struct reader *reader, uintptr_t sp, const struct m
             tp = reader->roots->threads[i].tp;
     if (tp <= sp || tp >= map->end)
         return 0;
-    uintptr_t from = tp - sp < AROUND ? sp & ~(sizeof sp - 1) : tp - AROUND;
-    size_t bytes = map->end - from < 2 * AROUND ? map->end - from : 2 * AROUND;
+    uintptr_t from = tp - sp < DESCRIPTOR ? sp & ~(sizeof sp - 1) : tp - DESCRIPTOR;
+    size_t bytes = map->end - from < 2 * DESCRIPTOR ? map->end - from : 2 * DESCRIPTOR;
     ssize_t got = os_memory_read(reader->memory, reader->buffer, bytes, from);
     uintptr_t found = 0;
     for (ssize_t i = 0; i + 1 < got / (ssize_t)sizeof sp; i++) {
@@ -225,9 +225,10 @@ static bool is_root(const struct reader *reader, const struct map *map)
         return false;
     if (!map->readable && !touched->quick && map->end - map->start > RESERVED_MAX)
         return false;
+    const struct roots_left_out *without = &reader->roots->without;
     if (has_stack(reader, map) || any_in(reader->tps, reader->tps_count, map))
-        return !reader->roots->without_stacks;
-    if (reader->roots->without_globals)
+        return !without->stacks || without->but_local_bytes != 0;
+    if (without->globals)
         return false;
     if (map->path[0] == '/')
         return strncmp(map->path, "/dev/", 5) != 0 || strncmp(map->path, "/dev/zero", 9) == 0;
@@ -287,6 +288,21 @@ static void scan_part(struct reader *reader, const struct map *map, struct scan_
     }
 }
 
+/* Of the stacks of threads: libc's descriptors of the threads, and the variables beside them. */
+static void scan_locals(struct reader *reader, const struct map *map)
+{
+    size_t variables = reader->roots->without.but_local_bytes;
+    size_t below = ARCH_DESCRIPTOR_SELF ? variables : DESCRIPTOR;
+    size_t above = ARCH_DESCRIPTOR_SELF ? DESCRIPTOR : variables;
+    unsigned i = first_from(reader->tps, reader->tps_count, map->start);
+    for (; i < reader->tps_count && reader->tps[i] < map->end; i++) {
+        uintptr_t tp = reader->tps[i];
+        struct scan_range part = {tp - map->start > below ? tp - below : map->start,
+                                  map->end - tp > above ? tp + above : map->end};
+        scan_part(reader, map, part);
+    }
+}
+
 /* Without what lies below the stack pointers of threads, in their stacks. */
 static void scan_mapping(struct reader *reader, const struct map *map)
 {
@@ -296,16 +312,21 @@ static void scan_mapping(struct reader *reader, const struct map *map)
     bool variable = map->writable || !map->executable;
     if (touched->file < 0 && (!map->readable || !variable || map->shared))
         return;
+    if (reader->roots->without.stacks && has_stack(reader, map)) {
+        scan_locals(reader, map);
+        return;
+    }
     struct scan_range part = {map->start, map->end};
     unsigned i = first_from(reader->sps, reader->sps_count, map->start);
     bool ended = reader->guarded && map->writable && map->path[0] == '\0';
     for (; i < reader->sps_count && reader->sps[i] < map->end; i++, ended = false) {
         uintptr_t sp = reader->sps[i], start = stack_start(reader, sp, map);
-        if (start < part.start || start >= sp - RED_ZONE)
+        uintptr_t low = sp == reader->roots->sp_here ? sp : sp - RED_ZONE;
+        if (start < part.start || start >= low)
             continue; /* not known, or inside of the stack of another thread, which is in use */
         struct scan_range before = {part.start, start};
         scan_part(reader, map, ended ? ended_part(reader, before) : before);
-        part.start = sp - RED_ZONE;
+        part.start = low;
     }
     scan_part(reader, map, ended ? ended_part(reader, part) : part);
 }

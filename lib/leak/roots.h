@@ -8,11 +8,12 @@
  * is nowhere else is rarely there: it makes a block possibly lost. It counts for nothing where the
  * thread called a function that waits in the kernel, since no call preserves these registers.
  *
- * Of a stack only what lies above the stack pointer counts; dead frames below hold old pointers.
- * That is so where the thread's descriptor is in the same mapping and an unreadable mapping in
- * front of it shows that it is a stack of libc's: the kernel may have joined others with what lies
- * below. Of the stack of a thread that has ended, which libc keeps for the next one, only the
- * thread's descriptor counts, until the thread is joined (ended.h).
+ * Of a stack only what lies above the stack pointer counts, and the red zone below it; not even
+ * that in the thread that asks, which stands in a call. Dead frames below hold old pointers. That
+ * is so where the thread's descriptor is in the same mapping and an unreadable mapping in front of
+ * it shows that it is a stack of libc's: the kernel may have joined others with what lies below. Of
+ * the stack of a thread that has ended, which libc keeps for the next one, only the thread's
+ * descriptor counts, until the thread is joined (ended.h).
  * Pages that were never written to hold nothing, and are passed over (touched.h). Written pages
  * count also where the program can't read or write now. Of shared memory only the kind without a
  * name counts: other processes use the rest.
@@ -52,14 +53,24 @@ INLINE void roots_here(struct roots_thread *here)
     here->tid = os_tid();
 }
 
+/* Kinds of memory that are no roots. */
+struct roots_left_out {
+    bool registers;
+    bool stacks;  /* of threads, and their thread-local variables */
+    bool globals; /* data segments and mappings */
+    /* If not 0: thread-local variables count even so, and those of a thread take that much. */
+    size_t but_local_bytes;
+};
+
 struct roots {
     const struct roots_thread *threads;
     unsigned threads_count;
     bool threads_complete; /* there are no others */
+    uintptr_t sp_here;     /* of the thread that asks, if `roots_here` noted it; else 0 */
     /* Memory that is no root, whatever it holds: the scan's own (`roots_skip`). */
     struct scan_range skip[ROOTS_SKIP_MAX];
     unsigned skip_count;
-    bool without_stacks, without_globals; /* as in leak.h */
+    struct roots_left_out without;
     /* Of the process as it was: a copy has no pages of shared memory before it reads them. */
     const struct touched *touched_before;
     bool mappings; /* also those that are neither of a file, nor a stack or the heap of brk */

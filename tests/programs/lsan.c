@@ -2,11 +2,14 @@
 /* helper */
 /* What programs/lsan.sh runs: leaks, and the calls of sanitizer/lsan_interface.h, by the first
  * argument. */
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "wipe.h"
 
@@ -96,6 +99,60 @@ static void calls(void)
     puts("not reached");
 }
 
+static __thread char *volatile local;
+static pthread_key_t key;
+static pthread_barrier_t both;
+
+/* One block that a thread-local variable points to, one that a key does, and one on the stack. */
+static void *hold(void *unused)
+{
+    char *volatile on_stack = malloc(70);
+    (void)unused;
+    local = malloc(80);
+    pthread_setspecific(key, malloc(90));
+    pthread_barrier_wait(&both);
+    for (;;)
+        *(volatile char *)on_stack = 0;
+    return NULL;
+}
+
+static void thread_holds(void)
+{
+    pthread_t thread;
+    pthread_barrier_init(&both, NULL, 2);
+    pthread_key_create(&key, NULL);
+    pthread_create(&thread, NULL, hold, NULL);
+    pthread_barrier_wait(&both);
+}
+
+/* The error of the last call of the loader's is the program's: the calls here leave it. */
+static void loader_error(void)
+{
+    __lsan_disable();
+    __lsan_enable();
+    __lsan_ignore_object(&keep);
+    const char *error = dlerror();
+    printf("loader %s\n", error == NULL ? "none" : error);
+    dlopen("/nowhere", RTLD_NOW);
+    __lsan_disable();
+    __lsan_enable();
+    error = dlerror();
+    printf("loader %.8s\n", error == NULL ? "none" : error);
+}
+
+static void fork_leaks(void)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        lose_plain(2);
+        wipe();
+        exit(0);
+    }
+    waitpid(child, &status, 0);
+    printf("child %d\n", WEXITSTATUS(status));
+}
+
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
@@ -105,6 +162,12 @@ int main(int count, char **words)
         lose_list();
     } else if (strcmp(what, "calls") == 0) {
         calls();
+    } else if (strcmp(what, "thread") == 0) {
+        thread_holds();
+    } else if (strcmp(what, "loader") == 0) {
+        loader_error();
+    } else if (strcmp(what, "fork") == 0) {
+        fork_leaks();
     }
     puts("end");
     wipe();

@@ -71,6 +71,37 @@ says_not SUMMARY
 run 23 ./linked leak MEMOIR=leak.lsan:on LSAN_OPTIONS=suppressions=nowhere
 says "failed to read suppressions file 'nowhere'"
 
+# Values in quotes, as in the sanitizers.
+echo 'leak:lose_list' >'known: leaks'
+run 23 ./linked leak MEMOIR=leak.lsan:on "LSAN_OPTIONS=suppressions='known: leaks':max_leaks=5"
+says '^SUMMARY: LeakSanitizer: 500 byte(s) leaked in 5 allocation(s).$'
+run 9 ./linked leak MEMOIR=leak.lsan:on 'LSAN_OPTIONS=suppressions="known: leaks":exitcode="9"'
+says '^SUMMARY: LeakSanitizer: 500 byte(s) leaked in 5 allocation(s).$'
+
+rm -f log.*
+run 23 ./linked leak MEMOIR=leak.lsan:on LSAN_OPTIONS=log_path=log
+[ ! -s err ] || fail "log_path, and something on standard error"
+grep -q '^SUMMARY: LeakSanitizer: 900 byte(s) leaked in 15 allocation(s).$' log.* ||
+    fail "no report at log_path"
+run 23 ./linked leak MEMOIR=leak.lsan:on LSAN_OPTIONS=log_path=nowhere/log
+says "can't open file: nowhere/log\.[0-9]*$"
+says '^SUMMARY: '
+
+# Forked processes are checked, too.
+run 0 ./linked fork MEMOIR=leak.lsan:on
+prints 'child 23'
+says '^SUMMARY: LeakSanitizer: 200 byte(s) leaked in 2 allocation(s).$'
+
+# Without stacks thread-local variables count all the same.
+run 0 ./linked thread MEMOIR=leak.lsan:on
+[ ! -s err ] || fail "a block of a live thread is called lost"
+run 23 ./linked thread MEMOIR=leak.lsan:on LSAN_OPTIONS=use_stacks=0:use_registers=0
+says '^SUMMARY: LeakSanitizer: 70 byte(s) leaked in 1 allocation(s).$'
+
+run 0 ./linked loader MEMOIR=leak.lsan:on
+prints 'loader none'
+prints 'loader /nowhere'
+
 run 7 ./linked-DOWN_OPTIONS leak MEMOIR=leak.lsan:on
 says '^SUMMARY: LeakSanitizer: 500 byte(s)'
 run 0 ./linked-DTURNED_OFF leak MEMOIR=leak.lsan:on

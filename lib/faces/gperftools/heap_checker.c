@@ -168,8 +168,9 @@ static struct leak_request request_of(const struct blocks_base *since)
         .inside = settings->offset_max < 0 ? SCAN_INSIDE_ANY : SCAN_INSIDE_OFFSET,
         .offset_max = (size_t)settings->offset_max,
         .mappings = true,
-        .without_stacks = !settings->ignore_thread_live,
-        .without_globals = !settings->ignore_global_live,
+        .without = {.registers = !settings->ignore_thread_live,
+                    .stacks = !settings->ignore_thread_live,
+                    .globals = !settings->ignore_global_live},
         .kept = idle.end != 0 ? is_kept : of_scopes,
         .base = since,
         .step = settings->step,
@@ -225,7 +226,7 @@ bool heap_checker_check(const char *name, const struct blocks_base *since,
     struct leak_request request = request_of(since);
     request.here = here;
     *sums = (struct heap_checker_sums){0, 0};
-    if (request.without_stacks)
+    if (request.without.stacks)
         heap_checker_say(false, "Not looking for thread stacks; objects reachable only from there "
                                 "will be reported as leaks\n");
     const struct leak_scan *scan = leaks_find(&request);

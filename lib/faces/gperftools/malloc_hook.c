@@ -158,7 +158,7 @@ static hook *set(hook **places, hook *now)
  * in its lists, which it must be able to remove; and its mmap calls those for mmap. */
 static void *theirs(const char *name)
 {
-    return next_find(name);
+    return next_has_library("libtcmalloc") ? next_find(name) : NULL;
 }
 
 void *_ZN10MallocHook12UnhookedMMapEPvmiiil(void *start, size_t length, int protection, int flags,

@@ -113,7 +113,8 @@ EXPORT void tc_malloc_stats(void)
  * program was built with its header. */
 EXPORT const char *tc_version(int *major, int *minor, const char **patch)
 {
-    version_call *theirs = os_static() ? NULL : (version_call *)next_find("tc_version");
+    version_call *theirs =
+        next_has_library("libtcmalloc") ? (version_call *)next_find("tc_version") : NULL;
     if (theirs != NULL)
         return theirs(major, minor, patch);
     if (major != NULL)

@@ -6,7 +6,6 @@
 #include "lib/faces/jemalloc/jemalloc.h"
 
 #include <errno.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,8 +67,6 @@ void jemalloc_say(const char *format, ...)
 
 /* libjemalloc.so; NULL where it is not in the process. */
 extern const char memoir_face_jemalloc[] __attribute__((weak));
-extern int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *data)
-    __attribute__((weak));
 
 int64_t jemalloc_rate(uint64_t lg_sample)
 {
@@ -147,23 +144,13 @@ static void apply_settings(void)
         set(JEMALLOC_tcache_max, UINT64_C(1) << jemalloc_values[JEMALLOC_lg_tcache_max].number);
 }
 
-static int is_theirs(struct dl_phdr_info *info, size_t size, void *context)
-{
-    static const char name[] = "libjemalloc";
-    (void)size;
-    (void)context;
-    const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-    return slash != NULL && strncmp(slash + 1, name, sizeof name - 1) == 0;
-}
-
 /* The program has jemalloc's library, ours or the real one behind ours, or one of its settings. */
 static bool is_asked_for(void)
 {
     for (unsigned i = 0; i < JEMALLOC_SOURCES; i++)
         if (jemalloc_texts[i] != NULL)
             return true;
-    return memoir_face_jemalloc != NULL ||
-           (dl_iterate_phdr != NULL && !os_static() && dl_iterate_phdr(is_theirs, NULL) != 0);
+    return memoir_face_jemalloc != NULL || next_has_library("libjemalloc");
 }
 
 static void end_with(const char *words)

@@ -7,6 +7,7 @@
 #include "lib/faces/lsan/lsan.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,10 @@
 
 enum { FILE_MAX = 1 << 20 }; /* bytes of a file of suppressions, which is read as a whole */
 
+extern int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *data)
+    __attribute__((weak));
+/* All sanitizers have it. */
+extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
 /* The program may define these. */
 extern int __lsan_is_turned_off(void) __attribute__((weak));
 extern const char *__lsan_default_options(void) __attribute__((weak));
@@ -32,8 +37,8 @@ void __lsan_ignore_object(const void *block);
 void __lsan_register_root_region(const void *start, size_t size);
 void __lsan_unregister_root_region(const void *start, size_t size);
 
-static int owner; /* the process that is checked at its end; 0: none */
-static bool done; /* by a call: not again at the end */
+static bool at_end; /* the process is checked at its end, and each that it forks */
+static bool done;   /* by a call: not again at the end */
 
 static bool options_are_read;
 
@@ -55,12 +60,12 @@ void lsan_before_main(void)
 {
     if (config.leak_lsan && !os_secure() && !foreign_malloc() &&
         real("__lsan_do_leak_check") == NULL)
-        owner = os_pid();
+        at_end = true;
 }
 
 void lsan_exit(void)
 {
-    if (owner == 0 || owner != os_pid() || done)
+    if (!at_end || done)
         return;
     options_read();
     if (lsan_options.at_exit && check(NULL))
@@ -146,7 +151,7 @@ EXPORT void __lsan_unregister_root_region(const void *start, size_t size)
 /* The function of a real sanitizer, which comes after us; NULL: there is none. */
 static void *real(const char *name)
 {
-    return next_find(name);
+    return __sanitizer_print_stack_trace == NULL ? NULL : next_find(name);
 }
 
 /* The whole file, in memory that is never given back. */
@@ -158,8 +163,8 @@ static const char *file_read(const char *path)
     if (fd >= 0)
         os_close(fd);
     if (got < 0)
-        message_format("==%d==LeakSanitizer: failed to read suppressions file '%s'\n",
-                       (int)os_pid(), path);
+        lsan_say("==%d==LeakSanitizer: failed to read suppressions file '%s'\n", (int)os_pid(),
+                 path);
     return got < 0 ? NULL : text;
 }
 
@@ -180,6 +185,24 @@ static void options_read(void)
         lsan_suppress_add(file_read(lsan_options.suppressions));
 }
 
+static int locals_add(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_TLS)
+            *(size_t *)context += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+    return 0;
+}
+
+/* That the thread-local variables of a thread take, at most. */
+static size_t locals_bytes(void)
+{
+    size_t bytes = 2 * sizeof(void *); /* behind the thread pointer of aarch64 */
+    if (dl_iterate_phdr != NULL)
+        dl_iterate_phdr(locals_add, &bytes);
+    return bytes;
+}
+
 /* Whether there are leaks. */
 static bool check(const struct roots_thread *here)
 {
@@ -190,16 +213,18 @@ static bool check(const struct roots_thread *here)
     struct leak_request request = {
         .inside = SCAN_INSIDE_ANY,
         .mappings = true,
-        .without_stacks = !options->use_stacks,
-        .without_globals = !options->use_globals,
+        .without = {.registers = !options->use_registers,
+                    .stacks = !options->use_stacks,
+                    .globals = !options->use_globals,
+                    .but_local_bytes = locals_bytes()},
         .kept = track_kept(),
         .step = options->use_unaligned ? 1 : 0,
         .here = here,
     };
     const struct leak_scan *scan = leaks_find(&request);
     if (scan == NULL) {
-        message_format("==%d==LeakSanitizer has encountered a fatal error: %s\n", (int)os_pid(),
-                       leaks_refusal());
+        lsan_say("==%d==LeakSanitizer has encountered a fatal error: %s\n", (int)os_pid(),
+                 leaks_refusal());
         return false;
     }
     bool found = lsan_report(scan) > 0;

@@ -17,8 +17,9 @@
 struct lsan_options {
     unsigned exit_code, leaks_max; /* 0: all leaks */
     bool detect, at_exit, report_objects, print_suppressions;
-    bool use_stacks, use_globals, use_unaligned;
+    bool use_stacks, use_registers, use_globals, use_unaligned;
     char suppressions[256]; /* a file; empty: none */
+    char log_path[256];     /* of files for reports; empty: standard error */
 };
 extern struct lsan_options lsan_options;
 
@@ -33,6 +34,8 @@ void lsan_exit(void);
 
 /* lsan_report.c: what was found. The number of leaked bytes that no suppression covers. */
 uint64_t lsan_report(const struct leak_scan *scan);
+/* A line, or some of them, where reports go. */
+void lsan_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* lsan_suppress.c: lines leak:PATTERN, from a text that stays. */
 void lsan_suppress_add(const char *text);
@@ -40,7 +43,5 @@ void lsan_suppress_add(const char *text);
 bool lsan_suppress_fits(const char *function, const char *module, uint64_t objects, uint64_t bytes);
 /* The patterns that were used. */
 void lsan_suppress_print(void);
-
-/* Text to standard error. */
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/message.h"
 #include "base/print.h"
 #include "lib/faces/lsan/lsan.h"
 #include "lib/watch/watch.h"
@@ -56,8 +55,8 @@ void lsan_suppress_print(void)
         char text[PATTERN_SIZE + 64];
         struct print line;
         if (!any)
-            message_format("-----------------------------------------------------\n"
-                           "Suppressions used:\n  count      bytes template\n");
+            lsan_say("-----------------------------------------------------\n"
+                     "Suppressions used:\n  count      bytes template\n");
         any = true;
         print_start(&line, text, sizeof text);
         print_unsigned(&line, patterns[i].objects);
@@ -67,8 +66,8 @@ void lsan_suppress_print(void)
         print_right(&line, from, 11);
         print_char(&line, ' ');
         print_clean(&line, patterns[i].text, patterns[i].length, PATTERN_SIZE);
-        message_format("%s\n", print_string(&line));
+        lsan_say("%s\n", print_string(&line));
     }
     if (any)
-        message_format("-----------------------------------------------------\n\n");
+        lsan_say("-----------------------------------------------------\n\n");
 }
