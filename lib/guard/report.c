@@ -347,6 +347,19 @@ static void tell(const struct guard_report *report)
     message_flush(&out);
 }
 
+/* Where an address lies: before the cell's block, in it, or behind it. */
+static void place(struct print *out, const struct cell *cell, uintptr_t address, const char *what)
+{
+    uintptr_t start = cell->start, end = start + cell->size;
+    bool inside = address >= start && address < end;
+    print_format(out, "%zu bytes %s %s of %zu bytes at %p",
+                 address < start ? start - address : address - (inside ? start : end),
+                 address < start ? "before"
+                 : inside        ? "into"
+                                 : "behind",
+                 what, cell->size, (void *)start);
+}
+
 /* The first line. For errors of frees it is the one that is said without a guard, too. */
 static void headline(struct print *out, const struct guard_report *report)
 {
@@ -366,9 +379,8 @@ static void headline(struct print *out, const struct guard_report *report)
                      address, (size_t)(start - report->address));
         break;
     case GUARD_USE_AFTER_FREE:
-        print_format(out, "memoir: guard: use after free: %s at %p, %zd bytes into a freed", access,
-                     address, (ssize_t)(report->address - start));
-        print_format(out, " block of %zu bytes at %p", size, (void *)start);
+        print_format(out, "memoir: guard: use after free: %s at %p, ", access, address);
+        place(out, cell, report->address, "a freed block");
         return;
     case GUARD_DAMAGE:
         print_format(
@@ -406,6 +418,11 @@ static void headline(struct print *out, const struct guard_report *report)
         return;
     default:
         print_format(out, "memoir: %s of %p, which was never handed out", report->call, address);
+        if (cell == NULL || cell->born.thread == 0)
+            return;
+        print_text(out, ": it is ");
+        place(out, cell, report->address,
+              cell->state == CELL_FREED ? "a freed block" : "a live block");
         return;
     }
     print_format(out, " of a block of %zu bytes at %p", size, (void *)start);
