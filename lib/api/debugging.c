@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/guarding.h"
+#include "lib/api/mismatch.h"
 #include "lib/api/young.h"
 #include "lib/guard/guard.h"
 #include "lib/heap/observer.h"
@@ -292,7 +293,7 @@ void debugging_free(void *p, const struct caller *caller, bool moved)
     if (!block_ok(p, "free", caller, &found, &words))
         return; /* reported; the block is lost */
     struct cell cell = debug_cell(p, &words);
-    if (!families_fit(cell.family, caller->family))
+    if (!mismatch_fits(cell.family, cell.born.stack, caller))
         guard_complain(GUARD_MIXED, (uintptr_t)p, &cell, "free", caller, 0);
     if (!cold_begin(caller))
         return; /* lost, in a signal handler that came upon us inside */
@@ -405,11 +406,12 @@ void debugging_verify(const void *p, unsigned family, const struct caller *calle
         guarding_verify(p, family, caller);
     } else if (!debugging_owns(p)) {
         debugging_refuse(p, "free", caller);
-    } else if (block_ok(p, "free", caller, &found, &words) && !families_fit(words.family, family)) {
+    } else if (block_ok(p, "free", caller, &found, &words)) {
         struct cell cell = debug_cell(p, &words);
         struct caller other = *caller;
         other.family = (uint8_t)family;
-        guard_complain(GUARD_MIXED, (uintptr_t)p, &cell, "free", &other, 0);
+        if (!mismatch_fits(cell.family, cell.born.stack, &other))
+            guard_complain(GUARD_MIXED, (uintptr_t)p, &cell, "free", &other, 0);
     }
 }
 

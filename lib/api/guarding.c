@@ -173,7 +173,7 @@ void guarding_free(void *p, const struct caller *caller, bool moved)
         guard_complain(GUARD_DOUBLE_FREE, (uintptr_t)p, cell, "free", caller, 0);
         return;
     }
-    end(cell, caller, !guard_calls || families_fit(cell->family, caller->family), moved);
+    end(cell, caller, !guard_calls || mismatch_fits(cell->family, cell->born.stack, caller), moved);
 }
 
 /* A block that was claimed. `fits`: so does the function that ends it. Begins inside, returns
@@ -330,7 +330,7 @@ void guarding_verify(const void *p, unsigned family, const struct caller *caller
     other.family = (uint8_t)family;
     if (damage != NULL)
         guard_complain(GUARD_DAMAGE, (uintptr_t)damage, cell, "free", caller, 0);
-    if (cell != NULL && !families_fit(cell->family, family))
+    if (cell != NULL && !mismatch_fits(cell->family, cell->born.stack, &other))
         guard_complain(GUARD_MIXED, (uintptr_t)p, cell, "free", &other, 0);
 }
 

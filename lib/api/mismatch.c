@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
 /* What is known of the size that a block was asked for. */
@@ -57,6 +58,17 @@ static void compare(const void *p, size_t size, size_t align, struct asked asked
         tell(p, "alignment", align, asked, caller);
     else if (size != SIZE_UNKNOWN && (room < asked.min || room > asked.max))
         tell(p, "size", size, asked, caller);
+}
+
+bool mismatch_fits(uint8_t family, uint32_t stack, const struct caller *caller)
+{
+    uintptr_t pc = caller->pc;
+    bool frees = caller->family == FAMILY_MALLOC;
+    if (families_fit(family, caller->family))
+        return true;
+    if ((family != FAMILY_MALLOC && !frees) || operators_of_library == NULL)
+        return false;
+    return (frees || stacks_node(stack, &stack, &pc)) && operators_of_library(pc, frees);
 }
 
 uint64_t mismatch_count(void)

@@ -8,6 +8,7 @@
 #ifndef API_MISMATCH_H
 #define API_MISMATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,10 @@ void mismatch_look(const void *p, size_t size, size_t align, const struct caller
 /* The same for a live block elsewhere, which was asked for with a size of `asked`. */
 void mismatch_compare(const void *p, size_t size, size_t align, size_t asked,
                       const struct caller *caller);
-/* How many there were. */
+/* Whether a block may be freed by the caller's function, as far as who allocated it goes: `family`,
+ * called from where the stack begins. */
+bool mismatch_fits(uint8_t family, uint32_t stack, const struct caller *caller);
+/* How many sizes and alignments did not fit. */
 uint64_t mismatch_count(void);
 
 #endif

@@ -3,12 +3,17 @@
 #include "lib/process/operators.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/os.h"
 
 extern void (*_ZSt15get_new_handlerv(void))(void) __attribute__((weak));
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+extern int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *data)
+    __attribute__((weak));
 
 #define SEEN(member, name) (found->member = (__typeof__(found->member))dlsym(RTLD_DEFAULT, name))
 
@@ -27,4 +32,97 @@ bool operators_by_loader(struct operators *found, const struct operators *ours)
     SEEN(drop_aligned, "_ZdlPvSt11align_val_t");
     SEEN(drop_array_aligned, "_ZdaPvSt11align_val_t");
     return memcmp(found, ours, sizeof *found) != 0;
+}
+
+struct question {
+    uintptr_t pc;
+    bool frees, yes;
+};
+
+/* What an object defines: the table of DT_GNU_HASH. */
+struct names {
+    const ElfW(Sym) * symbols;
+    const char *texts;
+    const uint32_t *hash;
+};
+
+static struct names names_of(const ElfW(Dyn) * dynamic, uintptr_t base)
+{
+    uintptr_t symbols = 0, texts = 0, hash = 0;
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        uintptr_t at = dynamic->d_un.d_ptr;
+        at += at < base ? base : 0; /* the loader has relocated some, and left others */
+        if (dynamic->d_tag == DT_SYMTAB)
+            symbols = at;
+        else if (dynamic->d_tag == DT_STRTAB)
+            texts = at;
+        else if (dynamic->d_tag == DT_GNU_HASH)
+            hash = at;
+    }
+    return (struct names){(const ElfW(Sym) *)symbols, (const char *)texts, (const uint32_t *)hash};
+}
+
+/* NULL: the object defines no such name. */
+static const ElfW(Sym) * symbol_of(const struct names *names, const char *name)
+{
+    enum { BUCKETS, FIRST, BLOOM_WORDS, HEAD = 4 };
+    const uint32_t *hash = names->hash;
+    if (names->symbols == NULL || names->texts == NULL || hash == NULL || hash[BUCKETS] == 0)
+        return NULL;
+    uint32_t value = 5381;
+    for (const char *at = name; *at != '\0'; at++)
+        value = value * 33 + (unsigned char)*at;
+    const uint32_t *buckets = hash + HEAD + hash[BLOOM_WORDS] * (sizeof(ElfW(Addr)) / 4);
+    const uint32_t *values = buckets + hash[BUCKETS];
+    uint32_t number = buckets[value % hash[BUCKETS]];
+    for (bool last = number < hash[FIRST]; !last; number++) {
+        uint32_t its = values[number - hash[FIRST]];
+        if ((its | 1) == (value | 1) &&
+            strcmp(names->texts + names->symbols[number].st_name, name) == 0)
+            return &names->symbols[number];
+        last = (its & 1) != 0;
+    }
+    return NULL;
+}
+
+static int object_ask(struct dl_phdr_info *info, size_t size, void *context)
+{
+    static const char *const makes[] = {"_Znwm",
+                                        "_Znam",
+                                        "_ZnwmRKSt9nothrow_t",
+                                        "_ZnamRKSt9nothrow_t",
+                                        "_ZnwmSt11align_val_t",
+                                        "_ZnamSt11align_val_t",
+                                        "_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                        "_ZnamSt11align_val_tRKSt9nothrow_t"};
+    struct question *question = context;
+    const ElfW(Dyn) *dynamic = NULL;
+    bool inside = false;
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)start;
+        inside |= part->p_type == PT_LOAD && question->pc - 1 - start < part->p_memsz;
+    }
+    if (!inside || dynamic == NULL)
+        return inside;
+    struct names names = names_of(dynamic, info->dlpi_addr);
+    if (question->frees)
+        question->yes = symbol_of(&names, "_ZdlPv") != NULL;
+    for (unsigned i = 0; i < COUNT_OF(makes) && !question->frees && !question->yes; i++) {
+        const ElfW(Sym) *symbol = symbol_of(&names, makes[i]);
+        question->yes = symbol != NULL &&
+                        question->pc - 1 - info->dlpi_addr - symbol->st_value < symbol->st_size;
+    }
+    return 1;
+}
+
+bool operators_of_library(uintptr_t pc, bool frees)
+{
+    struct question question = {pc, frees, false};
+    if (dl_iterate_phdr != NULL && !os_static())
+        dl_iterate_phdr(object_ask, &question);
+    return question.yes;
 }

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# A C++ library with operators of its own that binds its own calls to them, as libLLVM's does: blocks that
+# go from the library to the program or back are no errors for guard:full and debug:on. Those of the wrong
+# function are, as far as it is not the library that frees.
+. "$(dirname "$0")/common.sh"
+settle
+ulimit -c 0
+cat >box.cc <<'END'
+#include <cstdlib>
+#include <new>
+void *operator new(size_t size) { void *p = malloc(size); if (p == nullptr) throw std::bad_alloc(); return p; }
+void *operator new[](size_t size) { void *p = malloc(size); if (p == nullptr) throw std::bad_alloc(); return p; }
+void operator delete(void *p) noexcept { free(p); }
+void operator delete(void *p, size_t) noexcept { free(p); }
+void operator delete[](void *p) noexcept { free(p); }
+extern "C" int *box_make(void) { return new int(3); }
+extern "C" char *box_array(void) { return new char[30]; }
+extern "C" void box_drop(int *p) { delete p; asm volatile(""); }
+extern "C" void box_clear(char *p) { delete[] p; asm volatile(""); }
+extern "C" int *box_plain(void) { return (int *)malloc(sizeof(int)); }
+END
+cat >user.cc <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+extern "C" int *box_make(void); extern "C" char *box_array(void); extern "C" int *box_plain(void);
+extern "C" void box_drop(int *p); extern "C" void box_clear(char *p);
+int main(int count, char **words)
+{
+    const char *what = count > 1 ? words[1] : "";
+    for (int i = 0; i < 3; i++) {
+        delete box_make();
+        delete[] box_array();
+        box_drop(new int(5));
+        box_clear(new char[40]);
+        box_drop(box_make());
+    }
+    if (strcmp(what, "plain") == 0)
+        delete box_plain();
+    if (strcmp(what, "array") == 0)
+        delete[] new int(5);
+    if (strcmp(what, "free") == 0)
+        free(new int(5));
+    puts("survived");
+}
+END
+$CXX -w -O2 -g -fno-builtin -fPIC -shared -Wl,-Bsymbolic box.cc -o libbox.so
+$CXX -w -O2 -g -fno-builtin user.cc -o user -L. -lbox -Wl,-rpath,"$PWD"
+for mode in guard:full debug:on; do
+    out=$(MEMOIR=$mode LD_PRELOAD="$MEMOIR_LIB" ./user 2>said) || fail "$mode: status $?: $(head -3 said)"
+    [ "$out" = survived ] && [ ! -s said ] || fail "$mode: $(head -3 said)"
+    for wrong in plain array free; do
+        MEMOIR=$mode LD_PRELOAD="$MEMOIR_LIB" ./user $wrong >out 2>said && fail "$mode: $wrong was not found"
+        grep -Eq 'which was allocated with|deallocation mismatch' said || fail "$mode: $wrong: $(head -3 said)"
+    done
+done
+finish
