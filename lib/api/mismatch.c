@@ -2,6 +2,8 @@
 /* See lib/api/mismatch.h. */
 #include "lib/api/mismatch.h"
 
+#include <string.h>
+
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -60,6 +62,16 @@ static void compare(const void *p, size_t size, size_t align, struct asked asked
         tell(p, "size", size, asked, caller);
 }
 
+/* An operator new that a library does not export is known by the file's own table of symbols. */
+static bool is_operator_new(uintptr_t pc)
+{
+    struct code_name name;
+    if (operators_of_library(pc, false))
+        return true;
+    code_name_find(pc, &name);
+    return strncmp(name.function, "_Znw", 4) == 0 || strncmp(name.function, "_Zna", 4) == 0;
+}
+
 bool mismatch_fits(uint8_t family, uint32_t stack, const struct caller *caller)
 {
     uintptr_t pc = caller->pc;
@@ -68,7 +80,8 @@ bool mismatch_fits(uint8_t family, uint32_t stack, const struct caller *caller)
         return true;
     if ((family != FAMILY_MALLOC && !frees) || operators_of_library == NULL)
         return false;
-    return (frees || stacks_node(stack, &stack, &pc)) && operators_of_library(pc, frees);
+    return frees ? operators_of_library(pc, true)
+                 : stacks_node(stack, &stack, &pc) && is_operator_new(pc);
 }
 
 uint64_t mismatch_count(void)

@@ -48,7 +48,28 @@ int main(int count, char **words)
 END
 $CXX -w -O2 -g -fno-builtin -fPIC -shared -Wl,-Bsymbolic box.cc -o libbox.so
 $CXX -w -O2 -g -fno-builtin user.cc -o user -L. -lbox -Wl,-rpath,"$PWD"
+# One that keeps its operators to itself.
+cat >hidden.cc <<'END'
+#include <string>
+extern "C" std::string *hidden_make(void) { return new std::string(100, 'x'); }
+END
+cat >keeper.cc <<'END'
+#include <cstdio>
+#include <string>
+extern "C" std::string *hidden_make(void);
+int main(void)
+{
+    for (int i = 0; i < 100; i++)
+        delete hidden_make();
+    puts("survived");
+}
+END
+$CXX -O2 -fPIC -shared hidden.cc -o libhidden.so -static-libstdc++ -Wl,--exclude-libs,ALL
+$CXX -O2 keeper.cc -o keeper -L. -lhidden -Wl,-rpath,"$PWD"
+
 for mode in guard:full debug:on; do
+    out=$(MEMOIR=$mode LD_PRELOAD="$MEMOIR_LIB" ./keeper 2>said) || fail "$mode, hidden: $?: $(head -3 said)"
+    [ "$out" = survived ] && [ ! -s said ] || fail "$mode, hidden: $(head -3 said)"
     out=$(MEMOIR=$mode LD_PRELOAD="$MEMOIR_LIB" ./user 2>said) || fail "$mode: status $?: $(head -3 said)"
     [ "$out" = survived ] && [ ! -s said ] || fail "$mode: $(head -3 said)"
     for wrong in plain array free; do
