@@ -92,6 +92,7 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     }
     if (recorded && !detached && child_run(&child, arguments->operands, program, error)) {
         record.suppressions = suppressions;
+        record.judged = judged;
         bool ended = child_follow(&child, record_announce, &record);
         child_release(&child);
         bool lost = ended && record_finish(&record, &child);

@@ -41,6 +41,11 @@ runs() { # STATUS ARGUMENT...
 echo 'leak:^lose$' >lsan.txt
 printf '{\n   known\n   Memcheck:Leak\n   fun:*alloc\n   ...\n   fun:lose\n   ...\n}\n' >valgrind.txt
 runs 1 --leaks ./lost
+# Also where another process of the run has a larger heap, which nothing of is lost.
+$cc -g -O1 "$MEMOIR_ROOT/tests/programs/lost_in_a_child.c" -o lost_in_a_child
+runs 1 --leaks ./lost_in_a_child
+wanted "child" '^memoir: 1 other process lost blocks: [0-9]*; --output FOLDER/ keeps' err
+runs 0 --leaks --suppressions lsan.txt ./lost_in_a_child
 runs 7 --leaks --error-exitcode 7 ./lost
 runs 0 --leaks --error-exitcode 7 ./lost none
 runs 7 --leaks --error-exitcode 7 -- sh -c './lost; exit 3'

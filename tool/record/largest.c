@@ -13,6 +13,7 @@ struct process_seen {
     int64_t pid, time_ns; /* when the last of its recordings began */
 };
 
+static struct summary *entry_read(const char *folder, const char *name);
 static bool process_note(struct largest *largest, const struct summary *summary);
 
 bool largest_find(struct largest *largest, const char *folder, pid_t pid)
@@ -21,12 +22,8 @@ bool largest_find(struct largest *largest, const char *folder, pid_t pid)
     DIR *listing = opendir(folder);
     memset(largest, 0, sizeof *largest);
     while (listing && (entry = readdir(listing))) {
-        char path[2 * PATH_MAX];
         struct summary *best = largest->summary;
-        if (strncmp(entry->d_name, "run", 3) != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        struct summary *one = summary_read(path);
+        struct summary *one = entry_read(folder, entry->d_name);
         if (!one || !process_note(largest, one) ||
             (best && (summary_peak(one) < summary_peak(best) ||
                       (summary_peak(one) == summary_peak(best) && summary_pid(one) != pid)))) {
@@ -40,6 +37,33 @@ bool largest_find(struct largest *largest, const char *folder, pid_t pid)
     if (listing)
         closedir(listing);
     return largest->summary != NULL;
+}
+
+static struct summary *entry_read(const char *folder, const char *name)
+{
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return strncmp(name, "run", 3) == 0 ? summary_read(path) : NULL;
+}
+
+size_t largest_lost_beside(const struct largest *largest, const char *folder,
+                           const struct suppressions *suppressions, int64_t *lost_pid)
+{
+    size_t count = 0;
+    struct dirent *entry;
+    DIR *listing = opendir(folder);
+    while (listing && (entry = readdir(listing))) {
+        struct summary *one =
+            strcmp(entry->d_name, largest->name) == 0 ? NULL : entry_read(folder, entry->d_name);
+        if (one && summary_lost(one, suppressions)) {
+            *lost_pid = summary_pid(one);
+            count++;
+        }
+        summary_free(one);
+    }
+    if (listing)
+        closedir(listing);
+    return count;
 }
 
 /* Programs that one process became are one process. False: memory is out. */

@@ -23,6 +23,9 @@ struct largest {
 
 /* Among the captures of the folder; of equals that of the process `pid`. False: there is none. */
 bool largest_find(struct largest *largest, const char *folder, pid_t pid);
+/* In how many other captures of the folder a scan found lost blocks; `lost_pid`: one of these. */
+size_t largest_lost_beside(const struct largest *largest, const char *folder,
+                           const struct suppressions *suppressions, int64_t *lost_pid);
 /* Whether its process became another program later. */
 bool largest_has_later(const struct largest *largest);
 void largest_free(struct largest *largest);

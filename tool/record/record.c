@@ -264,6 +264,10 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         return false;
     }
     struct summary *summary = largest.summary;
+    int64_t lost_pid = 0;
+    size_t lost_beside = record->judged ? largest_lost_beside(&largest, record->about.inside,
+                                                              record->suppressions, &lost_pid)
+                                        : 0;
     bool there = !record->about.format[0] ||
                  dump_find(record, summary_pid(summary), largest.name, sizeof largest.name);
     if (there)
@@ -277,12 +281,14 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         terminal_warn("no dump in the format %s was made", record->about.format);
     if (path[0] && !record->silent)
         told_file(record, path, others);
+    if (lost_beside > 0)
+        told_lost_beside(lost_beside, lost_pid, others > 0);
     if (there && !path[0]) { /* nothing else has the recording */
         terminal_warn("the recording stays in %s", record->about.folder);
         folder_release(&record->about);
         record->about.folder[0] = '\0';
     }
-    bool lost = summary_lost(summary, record->suppressions);
+    bool lost = summary_lost(summary, record->suppressions) || lost_beside > 0;
     record->scanned = summary_scanned(summary);
     record->ended = summary_ended(summary);
     largest_free(&largest);

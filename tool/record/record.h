@@ -25,6 +25,7 @@ struct record {
     bool silent;              /* no summary, warnings only */
     bool timed;               /* --cpu */
     bool locked;              /* waits for locks are counted */
+    bool judged;              /* --leaks */
     pid_t background;         /* a process that went on when the program had ended, or 0 */
     bool scanned,
         ended; /* when it is finished: there was a scan for lost blocks; the end was recorded */
@@ -46,7 +47,7 @@ void record_leave(struct record *record);
 /* The program runs as process `pid` and is left alone. */
 void record_detach(struct record *record, pid_t pid);
 /* Prints the summary, puts the file in its place and removes the folder. True if a scan at the end
- * (--leaks) found lost blocks. */
+ * (--leaks) found lost blocks, in whichever process. */
 bool record_finish(struct record *record, const struct child *child);
 /* The same; `path`, of PATH_MAX bytes, gets the name of the file, or "". */
 bool record_finish_as(struct record *record, const struct child *child, char *path);

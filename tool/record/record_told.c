@@ -174,6 +174,13 @@ void told_file(const struct record *record, const char *path, size_t others)
                           : "memoir top      memoir leaks      memoir time");
 }
 
+void told_lost_beside(size_t count, int64_t pid, bool kept)
+{
+    terminal_warn("%zu other process%s lost blocks: %s%ld%s", count, count == 1 ? "" : "es",
+                  count == 1 ? "" : "one of them is ", (long)pid,
+                  kept ? "" : "; --output FOLDER/ keeps all recordings, for memoir leaks FILE");
+}
+
 const char *told_path(const char *path)
 {
     char here[PATH_MAX];

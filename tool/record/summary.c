@@ -136,7 +136,8 @@ bool summary_lost(struct summary *summary, const struct suppressions *suppressio
     struct view_error error = {.text = ""};
     struct view view;
     struct leaks leaks;
-    if (!metric_has(&summary->profile, METRIC_LOST, &wanted.type) || !names_find(summary) ||
+    if (!metric_has(&summary->profile, METRIC_LOST, &wanted.type) ||
+        (suppressions && !names_find(summary)) ||
         !view_make(&view, &summary->profile, &wanted, &error))
         return false;
     bool found = false;
