@@ -12,15 +12,17 @@
 
 #include "tests/api/check.h"
 
-enum { DEAD = 256 }; /* words */
+enum {
+    DEAD = 256,  /* words */
+    PADDING = 2, /* words of the frame of the call itself: compilers leave gaps */
+};
 
-/* Where the frames of the next call will lie. */
+/* Where the frames of the next call will lie: each word keeps a block of its own. */
 static __attribute__((noinline)) void lose(void)
 {
-    uintptr_t dead[DEAD];
-    uintptr_t block = (uintptr_t)malloc(100);
+    uintptr_t volatile *dead = __builtin_alloca(DEAD * sizeof *dead);
     for (unsigned i = 0; i < DEAD; i++)
-        ((volatile uintptr_t *)dead)[i] = block;
+        dead[i] = (uintptr_t)malloc(100);
 }
 
 static __attribute__((noinline)) void clear_registers(void)
@@ -39,7 +41,8 @@ int main(void)
         lose();
         clear_registers();
         CHECK(memoir_leaks(&leaks, sizeof leaks, NULL, NULL));
-        CHECK_EQ(leaks.definite.blocks, i);
+        CHECK(leaks.definite.blocks >= i * DEAD - PADDING);
+        CHECK(leaks.definite.blocks <= i * DEAD);
     }
     return check_result();
 }
