@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* helper */
-/* For programs/lost_blocks_are_found.sh: a process with a large heap of which nothing is lost, and a
- * child that gives it back and loses one block. */
+/* For programs/lost_blocks_are_found.sh: a process with a large heap of which nothing is lost, and
+ * a child that gives it back and loses one block. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

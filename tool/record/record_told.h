@@ -15,7 +15,8 @@ void told_print(const struct record *record, const struct child *child,
 void told_nothing(const struct record *record, const struct child *child);
 /* The file, and `others` beside it; what to ask next. */
 void told_file(const struct record *record, const char *path, size_t others);
-/* Lost blocks of `count` other recordings, one of them of process `pid`; `kept`: where --output said. */
+/* Lost blocks in `count` other recordings, one of them of process `pid`, which are `kept` where
+ * --output said. */
 void told_lost_beside(size_t count, int64_t pid, bool kept);
 /* The words of a command, cut to one line. */
 void told_command(FILE *out, const char *command);
