@@ -21,13 +21,16 @@ enum {
     AHEAD_EVERY = 8,    /* threads of which one stands for others in advance: of many that begin
                           before the first one ends, some must */
     LOOKS_MAX = 16000,  /* a second, of all threads; one takes 2 to 10 us, a wake included */
+    TICK_NS = NS / 100, /* the longest of Linux: what a ring may stand for at once */
+    DRAWN = 8,          /* a ring takes an eighth of what is more */
 };
 
 static uint64_t period_ns = NS / 100;
 static int signal_now;
 static bool wall_now;
 static int64_t left_ns; /* of ended threads: CPU time less what their samples stand for */
-static int scout = -1;
+static int scout = -1, scout_deaf = -1;
+static bool any_deaf;
 static uint32_t walls;  /* threads with a second timer */
 static uint32_t owners; /* threads that are about to make or remove their own clock */
 
@@ -102,12 +105,17 @@ static void clock_set(struct task *task)
         wall_set(task, task->from_ns);
 }
 
+static int signal_of(bool deaf)
+{
+    return deaf ? INTERRUPT_LIBCS : load_relaxed(&signal_now);
+}
+
 /* The second timer, where there is one: it is there before the first. */
 static bool wall_arm(struct task *task, uint32_t number)
 {
     if (!load_relaxed(&wall_now))
         return true;
-    int timer = os_timer_make(OS_CLOCK_WALL, (pid_t)task->tid, load_relaxed(&signal_now),
+    int timer = os_timer_make(OS_CLOCK_WALL, (pid_t)task->tid, signal_of(task->deaf),
                               interrupt_value(number | CLOCKS_WALL));
     store_release(&task->wall_timer, timer < 0 ? -1 : timer);
     if (timer >= 0)
@@ -130,7 +138,7 @@ bool clocks_arm(uint32_t number, bool begins)
     if (!wall_arm(task, number))
         return false;
     int timer = os_timer_make(os_thread_clock((pid_t)task->tid), (pid_t)task->tid,
-                              load_relaxed(&signal_now), interrupt_value(number));
+                              signal_of(task->deaf), interrupt_value(number));
     if (timer < 0) {
         wall_disarm(task);
         return false;
@@ -178,6 +186,36 @@ uint64_t clocks_disarm(uint32_t number, bool ends)
     os_timer_remove(timer);
     wall_disarm(task);
     return settle(task, ends);
+}
+
+/* The one that is there goes, unless the thread ends meanwhile and removes it. The new one rings
+ * only when the thread, whose handler sets it anew, knows it. */
+static bool timer_exchange(int32_t *timer, int clock, const struct task *task, uintptr_t value,
+                           uint64_t first_ns, uint64_t every_ns)
+{
+    int32_t before = load_acquire(timer);
+    int now = before < 0 ? -1 : os_timer_make(clock, (pid_t)task->tid, INTERRUPT_LIBCS, value);
+    if (now < 0)
+        return false;
+    bool changed =
+        __atomic_compare_exchange_n(timer, &before, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    os_timer_remove(changed ? before : now);
+    if (changed)
+        os_timer_set(now, first_ns, every_ns);
+    return changed;
+}
+
+bool clocks_hear(uint32_t number)
+{
+    struct task *task = tasks_at(number);
+    uint64_t period = load_relaxed(&period_ns);
+    if (load_acquire(&task->wall_timer) >= 0 &&
+        !timer_exchange(&task->wall_timer, OS_CLOCK_WALL, task,
+                        interrupt_value(number | CLOCKS_WALL), period, 0))
+        return false;
+    store_relaxed(&task->deaf, true);
+    return timer_exchange(&task->timer, os_thread_clock((pid_t)task->tid), task,
+                          interrupt_value(number), 1 + phase(period), period);
 }
 
 void clocks_renew(uint32_t number)
@@ -259,12 +297,31 @@ uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others)
     return weight + (bonus == 0 ? 1 : bonus);
 }
 
+static uint64_t unheard_now(const struct task *task, int clock)
+{
+    uint64_t now_ns = os_clock_ns(clock);
+    return unheard(task, now_ns > task->from_ns ? now_ns - task->from_ns : 0);
+}
+
 uint64_t clocks_passed_ns(struct task *task)
 {
-    uint64_t now_ns = os_clock_ns(OS_CLOCK_SELF);
-    uint64_t ns = unheard(task, now_ns > task->from_ns ? now_ns - task->from_ns : 0);
+    uint64_t ns = unheard_now(task, OS_CLOCK_SELF);
     task->told_ns += ns;
     return ns;
+}
+
+uint64_t clocks_drawn_ns(struct task *task)
+{
+    uint64_t ns = unheard_now(task, OS_CLOCK_SELF);
+    uint64_t at_once = task->period_ns > TICK_NS ? task->period_ns : TICK_NS;
+    ns = ns > 2 * at_once ? at_once + (ns - at_once) / DRAWN : ns;
+    task->told_ns += ns;
+    return ns;
+}
+
+uint64_t clocks_unheard_ns(const struct task *task)
+{
+    return unheard_now(task, os_thread_clock((pid_t)task->tid));
 }
 
 /* What the thread stood in for goes back to the others. */
@@ -275,15 +332,39 @@ void clocks_untell(struct task *task, uint64_t ns)
     clocks_left_give(ns - own);
 }
 
+static int scout_make(int clock, int signal, uint64_t every_ns)
+{
+    int timer = os_timer_make(clock, 0, signal, interrupt_value(TASK_NONE));
+    if (timer >= 0)
+        os_timer_set(timer, SCOUT_NS, every_ns);
+    return timer;
+}
+
 void clocks_scout(bool on)
 {
-    if (scout >= 0)
-        os_timer_remove(scout);
-    scout = !on ? -1
-                : os_timer_make(OS_CLOCK_PROCESS, 0, load_relaxed(&signal_now),
-                                interrupt_value(TASK_NONE));
-    if (scout >= 0)
-        os_timer_set(scout, SCOUT_NS, SCOUT_NS);
+    bool libcs = on && interrupt_open_libcs(), wall = load_relaxed(&wall_now);
+    bool deaf = libcs && load_relaxed(&any_deaf), second = libcs && (wall || !deaf);
+    int process = OS_CLOCK_PROCESS;
+    int first_now = on ? scout_make(process, signal_of(deaf), SCOUT_NS) : -1;
+    int second_now = second ? scout_make(wall ? OS_CLOCK_WALL : process, INTERRUPT_LIBCS, NS) : -1;
+    int before[] = {__atomic_exchange_n(&scout, first_now, __ATOMIC_ACQ_REL),
+                    __atomic_exchange_n(&scout_deaf, second_now, __ATOMIC_ACQ_REL)};
+    for (unsigned i = 0; i < COUNT_OF(before); i++)
+        if (before[i] >= 0)
+            os_timer_remove(before[i]);
+}
+
+/* In a static program libc's handler may take the place of ours unseen. */
+void clocks_scout_deaf(void)
+{
+    int before = load_acquire(&scout);
+    if (os_static() || __atomic_exchange_n(&any_deaf, true, __ATOMIC_RELAXED) || before < 0)
+        return;
+    int now = scout_make(OS_CLOCK_PROCESS, INTERRUPT_LIBCS, SCOUT_NS);
+    bool changed = now >= 0 && __atomic_compare_exchange_n(&scout, &before, now, false,
+                                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (now >= 0)
+        os_timer_remove(changed ? before : now);
 }
 
 /* Either the thread sees that the profile has ended, or `clocks_settle` sees the thread. */
@@ -313,7 +394,7 @@ void clocks_settle(void)
 void clocks_forked(void)
 {
     owners = 0;
-    scout = -1;
+    scout = scout_deaf = -1;
     left_ns = 0;
     walls = 0;
 }

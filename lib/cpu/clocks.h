@@ -45,6 +45,14 @@ uint64_t clocks_weight(uint32_t number, int overrun, bool *for_others);
 /* In the handler: what expirations stand for that the thread's clock has passed since the last that
  * was told of; for rings of another kind, which swallow each other. */
 uint64_t clocks_passed_ns(struct task *task);
+/* The same for one that was not heard for long: a part of it, the rest at later rings, so that no
+ * sample stands for all of a time in which there was none. */
+uint64_t clocks_drawn_ns(struct task *task);
+/* How much of it there is. Another thread's answer is only about right. */
+uint64_t clocks_unheard_ns(const struct task *task);
+/* A thread that does not hear its clocks gets others, which send libc's signal, and is `deaf` from
+ * then on. Not in the thread itself. False: it has none, or there is no other for it. */
+bool clocks_hear(uint32_t number);
 /* In the handler: there is no sample of `ns` that were told of. A later one, or the thread's end,
  * stands for them. */
 void clocks_untell(struct task *task, uint64_t ns);
@@ -68,6 +76,9 @@ uint32_t clocks_walls(void);
 /* A timer of the process that rings 10 times a second of CPU time, in whichever thread: so threads
  * that did not begin through us are found. Its value is that of TASK_NONE. */
 void clocks_scout(bool on);
+/* There are deaf threads, perhaps no others: it sends libc's signal, too, from now on. Until then a
+ * second one does, once a second of CPU time; where all time counts, once a second. */
+void clocks_scout_deaf(void);
 /* Around a thread's changes to its own clock outside of a handler, while the profile runs: its end
  * waits for them, a second at most, before it removes the clocks of other threads. */
 void clocks_own_begin(void);

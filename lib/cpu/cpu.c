@@ -19,6 +19,7 @@
 #include "base/os_timer.h"
 #include "lib/alloc/alloc.h"
 #include "lib/cpu/clocks.h"
+#include "lib/cpu/deaf.h"
 #include "lib/cpu/ends.h"
 #include "lib/cpu/events.h"
 #include "lib/cpu/wall.h"
@@ -50,7 +51,7 @@ static struct os_usage used, used_since;
 
 static void about_copy(void);
 static int signal_choose(int wish, uint64_t blocked);
-static void task_begin(pid_t tid);
+static void task_begin(pid_t tid, uint64_t blocked);
 static void task_joined(uint32_t number);
 static void task_arm(uint32_t number, bool begins);
 static void task_ended(uint32_t number);
@@ -59,9 +60,10 @@ static bool cpu_lock(struct os_signals *before);
 static void cpu_unlock(const struct os_signals *before);
 static void about_copy_now_and_then(void);
 static void on_interrupt(const void *about, void *context);
+static void after_scan(void);
 
-static const struct tasks_scan first_scan = {task_joined, task_ended, events_arm};
-static const struct tasks_scan later_scan = {task_found, task_ended, events_arm};
+static const struct tasks_scan first_scan = {task_joined, task_ended, after_scan};
+static const struct tasks_scan later_scan = {task_found, task_ended, after_scan};
 static const struct tasks_scan events_scan = {NULL, NULL, events_arm};
 
 void cpu_settle(void)
@@ -113,6 +115,7 @@ static int begin_locked(const struct cpu_wish *wish, uint64_t blocked)
         samples_forget(); /* of the other clock */
     wall_now = wish->wall;
     clocks_open(rate_now, signal_now, wall_now);
+    deaf_open(signal_now, blocked);
     events_open(signal_now);
     samples_reserve();
     if (first_ms == 0)
@@ -185,6 +188,12 @@ static void task_ended(uint32_t number)
 static void task_found(uint32_t number)
 {
     task_arm(number, true);
+}
+
+static void after_scan(void)
+{
+    deaf_look();
+    events_arm();
 }
 
 static void end_locked(void)
@@ -322,17 +331,19 @@ void cpu_thread_begin(void)
     os_signals_set(~(uint64_t)0, &before);
     clocks_own_begin();
     if (load_relaxed(&cpu_running))
-        task_begin(os_tid_asked());
+        task_begin(os_tid_asked(), before);
     clocks_own_end();
     os_signals_set(before, NULL);
 }
 
-static void task_begin(pid_t tid)
+static void task_begin(pid_t tid, uint64_t blocked)
 {
     bool fresh;
     uint32_t number = tasks_self(tid);
-    if (number == TASK_NONE && (number = tasks_join(tid, &fresh)) != TASK_NONE && fresh)
+    if (number == TASK_NONE && (number = tasks_join(tid, &fresh)) != TASK_NONE && fresh) {
+        deaf_begin(number, blocked);
         task_arm(number, true);
+    }
 }
 
 uint32_t cpu_task_of(uint32_t tid)
@@ -390,7 +401,7 @@ static void look_around(void)
     uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
     about_copy_now_and_then();
     bool early = ring < LOOK_EVERY && (ring & (ring - 1)) == 0;
-    if (early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE)
+    if (early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE || deaf_seen())
         tasks_scan_start(&later_scan);
 }
 
@@ -443,6 +454,8 @@ static uint64_t rung_ns(uint32_t number, const siginfo_t *info, bool *for_others
         return events_ring(task);
     if (events_timer(task, &ns))
         return ns;
+    if (load_relaxed(&task->deaf) && task->bonus == 0)
+        return clocks_drawn_ns(task);
     if (events_missing(task))
         tasks_scan_start(&events_scan);
     return clocks_weight(number, info->si_overrun, for_others) * task->period_ns;
@@ -520,19 +533,19 @@ void cpu_fork_prepare(void)
     uint32_t number = has_clock ? tasks_self_search(os_tid_asked()) : TASK_NONE;
     if (number == TASK_NONE)
         return;
-    uint64_t before, bit = (uint64_t)1 << (signal_now - 1);
-    os_signals_set(os_signals_blocked() | bit, &before);
-    tasks_at(number)->forking = !(before & bit);
+    uint64_t before, ours = UINT64_C(1) << (INTERRUPT_LIBCS - 1) | UINT64_C(1) << (signal_now - 1);
+    os_signals_set(os_signals_blocked() | ours, &before);
+    tasks_at(number)->forking = ours & ~before;
 }
 
 /* In the child, too: its row has been given the new id by then. */
 void cpu_fork_parent(void)
 {
     uint32_t number = tasks_has_self() ? tasks_self_search(os_tid_asked()) : TASK_NONE;
-    if (number == TASK_NONE || !tasks_at(number)->forking)
+    if (number == TASK_NONE || tasks_at(number)->forking == 0)
         return;
-    tasks_at(number)->forking = false;
-    os_signals_unblock((uint64_t)1 << (signal_now - 1));
+    os_signals_unblock(tasks_at(number)->forking);
+    tasks_at(number)->forking = 0;
 }
 
 void cpu_forked(uint32_t parent_id)

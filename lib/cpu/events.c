@@ -53,7 +53,7 @@ enum recorder_cpu_source events_source(void)
 
 bool events_missing(const struct task *task)
 {
-    return load_relaxed(&wanted) && load_relaxed(&task->event) == 0;
+    return load_relaxed(&wanted) && load_relaxed(&task->event) == 0 && !load_relaxed(&task->deaf);
 }
 
 void events_arm(void)

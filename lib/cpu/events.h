@@ -22,7 +22,8 @@
 void events_open(int signal);
 /* What has rung since then. */
 enum recorder_cpu_source events_source(void);
-/* Whether the thread should have an event, and none was tried yet. */
+/* Whether the thread should have an event, and none was tried yet. One that blocks our signal would
+ * not hear it. */
 bool events_missing(const struct task *task);
 /* In a thread of ours with descriptors of its own: opens all that are missing. */
 void events_arm(void);

@@ -343,14 +343,9 @@ static bool is_in_set(uint64_t set)
     return signal_now == 0 || (set >> (signal_now - 1) & 1) != 0; /* 0: no thread gets one */
 }
 
-/* "SigBlk:", a tab, and a set of all signals in hexadecimal. */
 static bool blocks_libcs(pid_t tid)
 {
-    static const char name[] = "\nSigBlk:\t";
-    char text[4096];
-    tasks_tell(tid, "status", text, sizeof text);
-    const char *at = strstr(text, name);
-    return at != NULL && (text_number(at + sizeof name - 1, 16) >> (INTERRUPT_LIBCS - 1) & 1) != 0;
+    return tasks_blocked(tid) >> (INTERRUPT_LIBCS - 1) & 1;
 }
 
 /* Threads of a program mostly block the same signals: if none of the first ones blocks this one,

@@ -144,7 +144,8 @@ void interrupt_all(int signal)
     for (uint32_t number = 1; number < tasks_count(); number++) {
         const struct task *task = tasks_at(number);
         if (load_acquire(&task->state) == TASK_LIVES && task->tid != own)
-            sent += os_signal_queue((pid_t)task->tid, signal, PASS_VALUE);
+            sent += os_signal_queue(
+                (pid_t)task->tid, load_relaxed(&task->deaf) ? INTERRUPT_LIBCS : signal, PASS_VALUE);
     }
     uint64_t from_ms = os_now_ms();
     for (uint32_t now; (now = load_acquire(&passed)) - before < sent;) {

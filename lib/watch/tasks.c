@@ -213,6 +213,16 @@ size_t tasks_tell(pid_t tid, const char *file, char *text, size_t size)
     return file_read(print_string(&name), text, size);
 }
 
+/* "SigBlk:", a tab, and a set of all signals in hexadecimal. */
+uint64_t tasks_blocked(pid_t tid)
+{
+    static const char name[] = "\nSigBlk:\t";
+    char text[4096];
+    tasks_tell(tid, "status", text, sizeof text);
+    const char *at = strstr(text, name);
+    return at == NULL ? 0 : text_number(at + sizeof name - 1, 16);
+}
+
 bool tasks_listed_apart(void)
 {
     char text[16];

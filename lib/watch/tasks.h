@@ -32,8 +32,9 @@ struct task {
     uint32_t rows;      /* lib/cpu: the last of what is counted for it; stays with the number */
     uint64_t since_ms;  /* os_now_ms() when it was first seen, */
     uint64_t until_ms;  /* and when it ended */
-    bool forking;       /* lib/cpu: it blocks our signal until its fork is done */
     bool shares_memory; /* its thread-local memory is another thread's (raw clone) */
+    bool deaf;          /* it blocks our signal: its clocks send libc's (lib/cpu/deaf.h) */
+    uint64_t forking;   /* lib/cpu: signals of ours that it blocks until its fork is done */
     char name[TASK_NAME_SIZE]; /* of one that has ended */
     /* Written by the thread itself, in handlers. */
     struct own_stack own;
@@ -116,6 +117,9 @@ pid_t tasks_listed(pid_t listed);
 /* What the kernel tells about a thread, in a file of its folder in /proc: the first `size` - 1
  * bytes and a zero. The length; 0: nothing. Opens a file. */
 size_t tasks_tell(pid_t tid, const char *file, char *text, size_t size);
+
+/* The signals that a thread blocks, a bit for each; 0: it is gone. Opens a file. */
+uint64_t tasks_blocked(pid_t tid);
 
 /* What the kernel calls a thread; `name` stays as it is if it does not say. Opens a file. */
 void tasks_name_of(pid_t tid, char name[TASK_NAME_SIZE]);

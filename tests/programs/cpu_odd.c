@@ -293,12 +293,44 @@ static int mode_assembler(void)
 }
 #endif
 
-/* The program blocks every signal: its time can't be sampled. */
+/* The program blocks every signal, before the profile can know, and its threads inherit that. */
 static int mode_blocked(void)
 {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
+    burn_main(2 * wanted_ns);
+    return threads(2, 0);
+}
+
+/* A thread that blocks every signal while another one works: what it does meanwhile does not count
+ * for where it lets them through again. */
+static void *run_aside(void *unused)
+{
+    burn_thread(2 * wanted_ns);
+    return unused;
+}
+
+static int mode_aside(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    if (pthread_create(&thread, NULL, run_aside, NULL) != 0)
+        return 3;
+    burn_one(wanted_ns);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    burn_main(2 * wanted_ns);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    burn_two(wanted_ns);
+    return pthread_join(thread, NULL);
+}
+
+/* By a system call, and so that libc keeps none for itself: its time can't be sampled. */
+static int mode_blocked_all(void)
+{
+    uint64_t all = ~(uint64_t)0;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
     burn_main(wanted_ns);
     return 0;
 }
@@ -361,10 +393,12 @@ static int mode_handlers(void)
 static const struct {
     const char *name;
     int (*run)(void);
-} modes[] = {{"pending", mode_pending}, {"tiny", mode_tiny},         {"alternate", mode_alternate},
-             {"daemon", mode_daemon},   {"clone", mode_clone},       {"spawn", mode_spawn},
-             {"jump", mode_jump},       {"context", mode_context},   {"assembler", mode_assembler},
-             {"blocked", mode_blocked}, {"handlers", mode_handlers}, {"shared", mode_shared}};
+} modes[] = {
+    {"pending", mode_pending},   {"tiny", mode_tiny},       {"alternate", mode_alternate},
+    {"daemon", mode_daemon},     {"clone", mode_clone},     {"spawn", mode_spawn},
+    {"jump", mode_jump},         {"context", mode_context}, {"assembler", mode_assembler},
+    {"blocked", mode_blocked},   {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
+    {"handlers", mode_handlers}, {"shared", mode_shared}};
 
 int main(int count, char **arguments)
 {

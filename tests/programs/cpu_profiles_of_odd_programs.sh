@@ -84,9 +84,14 @@ prlimit --sigpending=6 env MEMOIR=cpu:on,cpu.rate:1000,heap:off,capture:"$place/
 "$MEMOIR_TOOL" top run.memoir >out 2>message
 grep -q 'threads got no clock' out message || fail "$what: $(cat out message)"
 
-# A thread that blocks the signal is told of.
-what=blocked
-run blocked && "$MEMOIR_TOOL" top run.memoir >out 2>message
+# Threads that block all signals.
+run blocked && holds burn_main "main mode_blocked" 500 && holds burn_thread run_thread 500
+run aside && holds burn_main "main mode_aside" 480 && holds burn_one "main mode_aside" 250 &&
+    holds burn_two "main mode_aside" 250 && holds burn_thread run_aside 500
+
+# A thread that blocks those of libc, too, is told of.
+what=blocked_all
+run blocked_all && "$MEMOIR_TOOL" top run.memoir >out 2>message
 grep -q 'have no sample: it blocks' out message || fail "$what: $(cat out message)"
 
 # A daemon: the process that goes on has the profile.

@@ -2,7 +2,7 @@
 /*
  * See tool/profile/read/read_capture_clock.h. Rows and courses name a thread by its number in the
  * snapshot; the thread's own name is known only after all records of the snapshot were read. A
- * thread that used CPU time and has hardly a sample blocks our signal: a warning says so.
+ * thread that used CPU time and has hardly a sample blocks our signals: a warning says so.
  */
 #include "tool/profile/read/read_capture_clock.h"
 
@@ -58,7 +58,7 @@ static void blocked_warn(const struct clock_rows *clock, struct profile *profile
         snprintf(others, sizeof others, " and %u more", clock->blocked - 1);
     profile_warn(profile,
                  "%lu ms of CPU time of thread %s%s have no sample: it blocks all signals, also "
-                 "the one that samples it (SIGWINCH)",
+                 "those that sample it (SIGWINCH, and one of libc's own)",
                  (unsigned long)(clock->blocked_ns / 1000000),
                  profile_text(profile, clock->blocked_name), others);
 }
