@@ -428,9 +428,10 @@ EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int events_max,
  * for in several steps. */
 enum { EXACT_NS = 20000000, STEP = 128 };
 
-static int ppoll_step(struct sleep *sleep, uint64_t ns)
+static int ppoll_step(struct sleep *sleep, uint64_t ns, uint64_t ns_max)
 {
-    struct timespec rest = sleep_spec(ns > EXACT_NS ? ns - ns / STEP : ns);
+    ns = ns > EXACT_NS ? ns - ns / STEP : ns;
+    struct timespec rest = sleep_spec(ns < ns_max ? ns : ns_max);
     return NEXT(ppoll)(NULL, 0, &rest, &sleep->mask);
 }
 
@@ -440,7 +441,7 @@ static int ppoll_rest(struct sleep *sleep)
     int result;
     do {
         ns = ns_until(call_end_ns(sleep));
-        result = ppoll_step(sleep, ns);
+        result = ppoll_step(sleep, ns, UINT64_MAX);
     } while (result == 0 && ns > EXACT_NS);
     return result;
 }
@@ -469,7 +470,7 @@ EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
     return result;
 }
 
-/* Until a time on that clock, which may be set meanwhile. */
+/* Until a time on that clock. */
 static uint64_t ns_until_on(clockid_t clock, const struct timespec *until)
 {
     struct timespec now;
@@ -478,13 +479,14 @@ static uint64_t ns_until_on(clockid_t clock, const struct timespec *until)
     return wanted > is ? wanted - is : 0;
 }
 
+/* CLOCK_REALTIME may be set meanwhile, and is asked every second. */
 static int sleep_until(struct sleep *sleep, clockid_t clock, const struct timespec *until)
 {
-    uint64_t ns;
+    uint64_t ns, ns_max = clock == CLOCK_REALTIME ? SLEEP_NS : UINT64_MAX;
     int result;
     do {
         ns = ns_until_on(clock, until);
-        result = ppoll_step(sleep, ns);
+        result = ppoll_step(sleep, ns, ns_max);
     } while (result == 0 && ns > EXACT_NS);
     return result;
 }

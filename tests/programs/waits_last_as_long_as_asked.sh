@@ -65,6 +65,37 @@ build -shared -fPIC late.c -o late.so
 build exact.c -o exact
 MEMOIR=cpu:on LD_PRELOAD="$MEMOIR_LIB $place/late.so" ./exact >out || fail "sleeps of a second are late by us: $(cat out)"
 
+# A sleep until a time on a clock that is set meanwhile, here by 100 s, ends within a second of it.
+cat >set.c <<'END'
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static time_t begun;
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    struct timespec true;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &true);
+    begun = begun == 0 ? true.tv_sec : begun;
+    int result = (int)syscall(SYS_clock_gettime, clock, now);
+    now->tv_sec += clock == CLOCK_REALTIME && true.tv_sec > begun ? 100 : 0;
+    return result;
+}
+END
+cat >until.c <<'END'
+#include <time.h>
+int main(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    return clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL);
+}
+END
+build -shared -fPIC set.c -o set.so
+build until.c -o until
+MEMOIR=cpu:on LD_PRELOAD="$MEMOIR_LIB $place/set.so" timeout 20 ./until >out 2>&1 ||
+    fail "a sleep whose clock was set: exit code $?: $(cat out)"
+
 cat >sleeper.c <<'END'
 #include <stdio.h>
 #include <time.h>
