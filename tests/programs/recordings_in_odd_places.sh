@@ -407,6 +407,11 @@ mkdir -m 700 runs
 (cd runs && "$MEMOIR_TOOL" run --exact -o "$place/runs" ../odd w) 2>errors
 [ "$(find runs -name '*.memoir' | wc -l)" -eq 2 ] || fail "$what, memoir run: $(find runs; cat errors)"
 
+what='killed, under a limit on files'
+(ulimit -f 8 && "$MEMOIR_TOOL" run -o nothing.memoir sh -c 'kill -9 $$') 2>errors
+grep -q 'no recorder file.*ulimit -f' errors && grep -q 'its message says why' errors ||
+    fail "$what: $(cat errors)"
+
 if unshare -m true 2>/dev/null; then
     what='killed, with /dev/shm full'
     cat >full.sh <<'END'

@@ -138,7 +138,7 @@ void told_nothing(const struct record *record, const struct child *child)
     else if (stat(path, &begun) == 0) /* the library was there */
         terminal_warn(
             "nothing was recorded: the program ended before its first snapshot, and had no "
-            "recorder file; make room in /dev/shm");
+            "recorder file; its message says why (a full /dev/shm, ulimit -f)");
     else if (!child->unseen && WIFSIGNALED(child->status))
         terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before "
                       "libmemoir.so was loaded, or runs without it; memoir doctor %s says why",
