@@ -401,7 +401,7 @@ static void look_around(void)
     uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
     about_copy_now_and_then();
     bool early = ring < LOOK_EVERY && (ring & (ring - 1)) == 0;
-    if (early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE || deaf_seen())
+    if (deaf_seen() || early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE)
         tasks_scan_start(&later_scan);
 }
 

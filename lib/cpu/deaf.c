@@ -14,16 +14,18 @@
 #include "lib/watch/watch.h"
 
 enum {
-    UNHEARD_NS = 50000000, /* the kernel looks at clocks every few milliseconds; a thread may be in
-                              a long system call, or, where all time counts, wait for a CPU */
-    LOOKS = 64,            /* threads a ring, of about half a microsecond each, and first ones that
-                              are asked, about a millisecond: threads of a program mostly block the
-                              same signals */
+    UNHEARD_NS = 20000000, /* the kernel looks at clocks every few milliseconds; a thread may be in
+                              a long system call, */
+    LATE_NS = 500000000,   /* or, where all time counts, wait for a CPU */
+    LOOKS = 64,            /* threads a ring, of about half a microsecond each */
+    ASKED_MAX = 64,        /* a look, if none of them is deaf: threads of a program mostly block the
+                              same signals; about a millisecond */
 };
 
 static int signal_now;
 static bool can_hear; /* our handler is in the place of libc's */
 static bool first_look;
+static bool due; /* a look */
 /* The thread that starts the profile blocks all signals meanwhile, and these otherwise. */
 static uint32_t starter;
 static uint64_t starters_blocked;
@@ -35,6 +37,7 @@ void deaf_open(int signal, uint64_t blocked)
     starters_blocked = blocked;
     store_relaxed(&can_hear, interrupt_open_libcs());
     store_relaxed(&first_look, true);
+    store_relaxed(&due, true);
 }
 
 static bool is_in(uint64_t signals)
@@ -58,7 +61,7 @@ static bool is_unheard(const struct task *task)
         return false;
     bool wall = load_acquire(&task->wall_timer) >= 0;
     return clocks_unheard_ns(task) >= UNHEARD_NS ||
-           (wall && os_now_ns() > load_relaxed(&task->wall_until_ns) + UNHEARD_NS);
+           (wall && os_now_ns() > load_relaxed(&task->wall_until_ns) + LATE_NS);
 }
 
 bool deaf_seen(void)
@@ -77,6 +80,8 @@ bool deaf_seen(void)
         else
             seen = true;
     }
+    if (seen)
+        store_relaxed(&due, true);
     return seen;
 }
 
@@ -85,22 +90,26 @@ static uint64_t blocked_by(const struct task *task, bool first)
     return first && task->tid == starter ? starters_blocked : tasks_blocked((pid_t)task->tid);
 }
 
+/* Each look goes on where the last one ended. */
 void deaf_look(void)
 {
+    static uint32_t at;
     bool first = __atomic_exchange_n(&first_look, false, __ATOMIC_RELAXED);
-    bool any = false;
-    uint32_t asked = 0;
-    if (!load_relaxed(&can_hear) || confined(CONFINE_OPEN))
+    uint32_t end = tasks_count(), asked_max = ASKED_MAX;
+    if (!__atomic_exchange_n(&due, false, __ATOMIC_RELAXED) || !load_relaxed(&can_hear) ||
+        confined(CONFINE_OPEN))
         return;
-    for (uint32_t number = 1; number < tasks_count(); number++) {
+    for (uint32_t i = 0, asked = 0; i < end && asked < asked_max; i++) {
+        uint32_t number = ++at % end;
         struct task *task = tasks_at(number);
-        bool asks = first ? load_acquire(&task->state) == TASK_LIVES && (any || asked++ < LOOKS)
-                          : is_unheard(task);
-        if (!asks || load_relaxed(&task->deaf) || !is_in(blocked_by(task, first)) ||
-            !interrupt_open_libcs() || !clocks_hear(number))
+        bool asks = first ? load_acquire(&task->state) == TASK_LIVES : is_unheard(task);
+        if (number == TASK_NONE || !asks || load_relaxed(&task->deaf))
             continue;
-        any = true;
-        events_disarm(task);
-        clocks_scout_deaf();
+        asked++;
+        if (is_in(blocked_by(task, first)) && interrupt_open_libcs() && clocks_hear(number)) {
+            asked_max = UINT32_MAX;
+            events_disarm(task);
+            clocks_scout_deaf();
+        }
     }
 }

@@ -15,10 +15,10 @@
 void deaf_open(int signal, uint64_t blocked);
 /* The thread of a row without a clock begins, and blocks these signals. */
 void deaf_begin(uint32_t number, uint64_t blocked);
-/* In a handler: whether the clock of some thread seems not to be heard; some are looked at. */
+/* In a handler: whether the clock of some thread seems not to be heard, so that a look is due. */
 bool deaf_seen(void);
-/* Gives such threads another clock. In the thread of ours that looks for threads, which opens files
- * (tasks_scan). The first time some threads are asked that have not run yet. */
+/* Gives such threads another clock, where a look is due. In the thread of ours that looks for
+ * threads, which opens files (tasks_scan). The first time some are asked that have not run yet. */
 void deaf_look(void);
 
 #endif
