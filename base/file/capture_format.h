@@ -37,17 +37,18 @@ enum format_record {
     RECORD_CLASSES = 13,   /* the allocator's counters by class */
     RECORD_CPU = 14,       /* samples of a clock: what is known of all */
     RECORD_CPU_THREADS = 15,
-    RECORD_CPU_ROWS = 16,    /* and by stack and thread */
-    RECORD_CPU_COURSES = 17, /* and when each thread ran */
-    RECORD_LEAKS = 20,       /* a scan for lost blocks: its sums */
-    RECORD_LEAK_ROWS = 21,   /* and what was lost, by site */
-    RECORD_LEAK_LOOKS = 22,  /* what lost blocks look like, */
-    RECORD_LEAK_AGES = 23,   /* and how old reachable ones are, both by site */
-    RECORD_PINS = 24,        /* what keeps memory in use: as a whole, */
-    RECORD_PIN_CLASSES = 25, /* by size, before it, */
-    RECORD_PIN_ROWS = 26,    /* and by site */
-    RECORD_LOCKS = 28,       /* waits for locks: what is known of all, */
-    RECORD_LOCK_ROWS = 29,   /* and by stack, thread, kind and holder */
+    RECORD_CPU_ROWS = 16,      /* and by stack and thread */
+    RECORD_CPU_COURSES = 17,   /* and when each thread ran */
+    RECORD_LEAKS = 20,         /* a scan for lost blocks: its sums */
+    RECORD_LEAK_ROWS = 21,     /* and what was lost, by site */
+    RECORD_LEAK_LOOKS = 22,    /* what lost blocks look like, */
+    RECORD_LEAK_AGES = 23,     /* and how old reachable ones are, both by site */
+    RECORD_PINS = 24,          /* what keeps memory in use: as a whole, */
+    RECORD_PIN_CLASSES = 25,   /* by size, before it, */
+    RECORD_PIN_ROWS = 26,      /* and by site */
+    RECORD_LOCKS = 28,         /* waits for locks: what is known of all, */
+    RECORD_LOCK_ROWS = 29,     /* and by stack, thread, kind and holder */
+    RECORD_THREAD_COUNTS = 30, /* what threads have allocated, by their heaps' counters */
 };
 
 enum {

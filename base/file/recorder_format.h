@@ -86,9 +86,11 @@ enum { RECORDER_THREAD_NONE, RECORDER_THREAD_LIVES, RECORDER_THREAD_ENDED };
 struct recorder_thread {
     uint64_t since_ms;
     uint32_t id, tid;
-    uint32_t state, unused;
+    uint32_t state;
+    uint32_t counted; /* 1: it has ended, and the next two are what it has allocated */
     char name[16];
-    uint64_t more[3];
+    uint64_t alloc_objects, alloc_bytes;
+    uint64_t more;
 };
 
 /* What one heap counted. Row 0 is for all that went past the heaps. */

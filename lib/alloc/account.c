@@ -429,3 +429,20 @@ void account_thread(const struct heap *heap, struct account_sum *sum)
     }
     sums_add(sum, &heap->large);
 }
+
+bool account_other_thread(const struct heap *heap, uint32_t tid, struct account_sum *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    lock_take(&heap_lock); /* the heap does not end meanwhile */
+    bool known = load_acquire(&heap->alive) && !heap->inherited &&
+                 load_relaxed(&heap->tid) == tid && load_relaxed(&heap->fronts) == NULL;
+    for (unsigned mark = 1; known && mark < MARK_COUNT; mark++) {
+        uint64_t mallocs = bin_read(heap, mark).mallocs;
+        sum->allocs += mallocs;
+        sum->alloc_bytes += mallocs * class_size(mark_class(mark));
+    }
+    sums_add(sum, &heap->large);
+    sums_add(sum, &heap->past);
+    lock_give(&heap_lock);
+    return known;
+}

@@ -13,6 +13,7 @@
 #ifndef ALLOC_ACCOUNT_H
 #define ALLOC_ACCOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/alloc/heap.h"
@@ -79,6 +80,10 @@ struct account_sum account_now(void);
 /* Its live bytes, for a tenth of the time: bins are counted, and lists need not be. */
 uint64_t account_live_now(void);
 void account_thread(const struct heap *heap, struct account_sum *sum);
+/* What the thread with that id has allocated since it has this heap: `allocs` and `alloc_bytes`,
+ * for any thread that asks. False: the heap is not that thread's, or not all of it is known here
+ * (front.c). */
+bool account_other_thread(const struct heap *heap, uint32_t tid, struct account_sum *sum);
 void account_class(unsigned class, struct account_sum *sum);
 
 /* A block that no span has begins or ends, counted as one of the class, or as a large one

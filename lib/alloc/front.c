@@ -32,7 +32,7 @@ static void front_fold(struct heap *heap, struct front *front)
         struct front_bin *bin = front->bins[class];
         if (bin == NULL)
             continue;
-        heap_sums_add(&heap->owned, &(struct heap_sums){bin->mallocs, bin->frees,
+        heap_sums_add(&heap->past, &(struct heap_sums){bin->mallocs, bin->frees,
                                                         bin->mallocs * class_size(class),
                                                         bin->frees * class_size(class)});
         bin->mallocs = bin->frees = bin->told_mallocs = bin->told_frees = 0;
@@ -185,7 +185,7 @@ void fronts_end(struct heap *heap)
         store_release(&heap->fronts, front->next);
         front_end(front);
     }
-    heap->owned = (struct heap_sums){0};
+    heap->past = (struct heap_sums){0};
     heap->default_owner = NULL;
 }
 
@@ -216,7 +216,7 @@ void fronts_salvage(struct heap *heap)
 
 void fronts_sums(const struct heap *heap, struct heap_sums *sums)
 {
-    *sums = heap->owned;
+    *sums = heap->past;
     for (const struct front *front = heap->fronts; front != NULL; front = front->next)
         for (unsigned class = 1; class < CLASS_COUNT; class ++) {
             const struct front_bin *bin = front->bins[class];

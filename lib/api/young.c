@@ -100,18 +100,14 @@ bool young_in_handler(void)
 
 void young_thread_sums(struct account_sum *sum)
 {
-    struct heap_sums owned = {0};
+    struct heap_sums past = young.sums;
     account_thread(heap_self, sum);
     if (heap_self != NULL)
-        fronts_sums(heap_self, &owned);
-    sum->allocs += owned.allocs;
-    sum->frees += owned.frees;
-    sum->alloc_bytes += owned.alloc_bytes;
-    sum->free_bytes += owned.free_bytes;
-    sum->allocs += young.sums.allocs;
-    sum->frees += young.sums.frees;
-    sum->alloc_bytes += young.sums.alloc_bytes;
-    sum->free_bytes += young.sums.free_bytes;
+        fronts_sums(heap_self, &past);
+    sum->allocs += past.allocs;
+    sum->frees += past.frees;
+    sum->alloc_bytes += past.alloc_bytes;
+    sum->free_bytes += past.free_bytes;
 }
 
 void young_count(void)
@@ -136,5 +132,5 @@ bool young_left_threads(void)
 
 void young_sum(struct heap_sums more)
 {
-    heap_sums_add(&young.sums, &more);
+    heap_sums_add(heap_self != NULL ? &heap_self->past : &young.sums, &more);
 }

@@ -34,6 +34,7 @@ static uint32_t maps_sum(struct capture *capture);
 static bool wanted(const struct map *map);
 static void write_gone(struct capture *capture);
 static void write_threads(struct capture *capture);
+static void write_thread_counts(struct capture *capture);
 static void write_nodes(struct capture *capture);
 static void write_classes(struct capture *capture, const struct account *account);
 static void write_row(void *context, const struct track_row *row);
@@ -239,6 +240,22 @@ static void write_threads(struct capture *capture)
         capture_put(capture, thread.alive ? THREAD_ALIVE : 0);
         capture_put(capture, thread.since_ms);
         capture_put_text(capture, thread.name);
+    }
+    capture_record_end(capture);
+    write_thread_counts(capture);
+}
+
+/* By number + 1; 0: threads whose rows others have. */
+static void write_thread_counts(struct capture *capture)
+{
+    struct thread_counts counts;
+    for (uint32_t entry = 0; entry <= threads_count(); entry++) {
+        if (!threads_counts(entry == 0 ? THREAD_OTHER : entry - 1, &counts))
+            continue;
+        capture_record_begin(capture, RECORD_THREAD_COUNTS, CAPTURE_ENTRY_MAX);
+        capture_put(capture, entry);
+        capture_put(capture, counts.objects);
+        capture_put(capture, counts.bytes);
     }
     capture_record_end(capture);
 }

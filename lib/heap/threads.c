@@ -19,7 +19,7 @@
 #include "lib/watch/watch.h"
 
 enum {
-    SLAB_SHIFT = 6, /* 64 rows are 3 KiB */
+    SLAB_SHIFT = 6, /* 64 rows are 4.5 KiB */
     SLAB = 1 << SLAB_SHIFT,
     SLABS = 1 << 15, /* for 2 million threads at once; the table is 128 KiB of untouched memory */
     KEPT = 64,       /* ended threads keep their rows while there are at most this many */
@@ -34,27 +34,33 @@ enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
 
 struct thread {
     uint64_t since_ms;
-    struct recorder *recorder; /* kept; inherited if the thread exits without running its
+    struct heap *heap;           /* NULL: it has none; read by any thread while it lives */
+    struct thread_counts counts; /* once it has ended */
+    struct recorder *recorder;   /* kept; inherited if the thread exits without running its
                                   destructors */
     uint32_t id, tid;
     uint32_t sites; /* stays with the row */
     uint8_t state;
-    bool named; /* the program set the name */
+    bool named;   /* the program set the name */
+    bool counted; /* `counts` is known */
     char name[THREAD_NAME_SIZE];
 };
 
 static struct lock lock = {.rank = LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
-static uint32_t inherited;    /* threads with lower ids were the parent's (threads_claim) */
-static bool names_kept;       /* of ended threads */
-static uint32_t living;       /* rows of threads that have not ended, as far as is known */
-static pid_t process;         /* the process whose threads these are */
-static uint32_t cursor;       /* where the next search for a free row begins */
-static __thread uint32_t own; /* number of this thread's row, + 1 */
+static uint32_t inherited;          /* threads with lower ids were the parent's (threads_claim) */
+static bool names_kept;             /* of ended threads */
+static uint32_t living;             /* rows of threads that have not ended, as far as is known */
+static pid_t process;               /* the process whose threads these are */
+static struct thread_counts others; /* of threads that left their rows to others; */
+static bool others_unknown;         /* not of all */
+static uint32_t cursor;             /* where the next search for a free row begins */
+static __thread uint32_t own;       /* number of this thread's row, + 1 */
 
 static struct thread *thread_at(uint32_t number);
 static void thread_copy(uint32_t number);
+static bool counts_of(const struct thread *thread, struct thread_counts *counts);
 
 /* The name of a thread that lives is the kernel's business; the file has the last one that was
  * asked for. */
@@ -94,6 +100,9 @@ static void thread_copy(uint32_t number)
     copy->id = thread->id;
     copy->tid = thread->tid;
     memcpy(copy->name, thread->name, sizeof copy->name);
+    copy->alloc_objects = thread->counts.objects;
+    copy->alloc_bytes = thread->counts.bytes;
+    copy->counted = thread->counted;
     store_release(&copy->state, thread->state);
 }
 
@@ -109,6 +118,16 @@ static void thread_vanished(struct thread *thread)
     if (thread->recorder != NULL)
         totals_inherit(thread->recorder);
     thread->recorder = NULL;
+    thread->heap = NULL;
+}
+
+/* Another thread may have its row. */
+static void counts_fold_locked(const struct thread *thread)
+{
+    add_relaxed(&others.objects, thread->counts.objects);
+    add_relaxed(&others.bytes, thread->counts.bytes);
+    if (!thread->counted)
+        store_relaxed(&others_unknown, true);
 }
 
 /* Whether the row's thread has ended and none of its blocks is live. `ask`: may ask the kernel. */
@@ -119,8 +138,10 @@ static bool is_free_locked(uint32_t number, bool ask)
     ask &= thread->state == THREAD_LIVES && living >= ASK_FROM && thread->id >= inherited;
     if (ask && os_thread_gone((pid_t)thread->tid))
         thread_vanished(thread);
-    if (thread->state == THREAD_ENDED && sites_fold(number))
+    if (thread->state == THREAD_ENDED && sites_fold(number)) {
         thread->state = THREAD_NONE;
+        counts_fold_locked(thread);
+    }
     if (thread->state != before)
         thread_copy(number);
     return thread->state == THREAD_NONE;
@@ -161,6 +182,9 @@ static NOINLINE uint32_t thread_add(void)
     if (number != THREAD_OTHER) {
         struct thread *thread = thread_at(number);
         thread->since_ms = os_now_ms();
+        thread->heap = heap_self;
+        thread->counts = (struct thread_counts){0};
+        thread->counted = false;
         thread->tid = (uint32_t)os_tid();
         store_relaxed(&thread->id, ids++);
         thread->named = false;
@@ -202,6 +226,37 @@ void threads_keep_names(void)
     store_relaxed(&names_kept, true);
 }
 
+void threads_has_heap(struct heap *heap)
+{
+    if (own != 0)
+        store_release(&thread_at(own - 1)->heap, heap);
+}
+
+static bool counts_of(const struct thread *thread, struct thread_counts *counts)
+{
+    struct account_sum sum;
+    const struct heap *heap = load_acquire(&thread->heap);
+    if (heap == NULL || !account_other_thread(heap, thread->tid, &sum))
+        return false;
+    *counts = (struct thread_counts){sum.allocs, sum.alloc_bytes};
+    return true;
+}
+
+bool threads_counts(uint32_t number, struct thread_counts *counts)
+{
+    if (number == THREAD_OTHER) {
+        *counts =
+            (struct thread_counts){load_relaxed(&others.objects), load_relaxed(&others.bytes)};
+        return !load_relaxed(&others_unknown);
+    }
+    const struct thread *thread = thread_at(number);
+    uint8_t state = load_acquire(&thread->state);
+    if (state == THREAD_LIVES)
+        return counts_of(thread, counts);
+    *counts = thread->counts;
+    return state == THREAD_ENDED && thread->counted;
+}
+
 void threads_end(void)
 {
     if (own == 0)
@@ -209,10 +264,13 @@ void threads_end(void)
     struct thread *thread = thread_at(own - 1);
     if (!thread->named && (load_relaxed(&names_kept) || mirror_on()))
         os_thread_name(thread->name);
+    thread->counted = counts_of(thread, &thread->counts);
     lock_take(&lock);
     /* All or nothing: a row that is still there has everything that its thread did. */
     bool gone = count > KEPT && sites_ended(own - 1) && sites_fold(own - 1);
     store_release(&thread->state, gone ? THREAD_NONE : THREAD_ENDED);
+    if (gone)
+        counts_fold_locked(thread);
     thread_copy(own - 1);
     living--;
     own = 0;

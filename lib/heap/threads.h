@@ -20,6 +20,11 @@ struct thread_row {
     char name[THREAD_NAME_SIZE]; /* set by the program, else the kernel's; may be empty */
 };
 
+/* What a thread has allocated, by its heap's counters: exact, whatever was recorded. */
+struct thread_counts {
+    uint64_t objects, bytes;
+};
+
 /* The number of the calling thread's row, made at the first call; THREAD_OTHER if memory is out. */
 uint32_t threads_self(void);
 /* The id of its thread; UINT32_MAX for THREAD_OTHER. */
@@ -35,6 +40,11 @@ void threads_end(void);
 void threads_keep_names(void);
 /* False if the row has no thread now. Asks the kernel for the names of live threads. */
 bool threads_row(uint32_t number, struct thread_row *row);
+/* The same of THREAD_OTHER: of ended threads whose rows other threads have. False: not known. */
+bool threads_counts(uint32_t number, struct thread_counts *counts);
+/* The calling thread has got its heap. */
+struct heap;
+void threads_has_heap(struct heap *heap);
 /* Sets a name for the calling thread, truncated to fit; "": the kernel's name again. */
 void threads_set_name(const char *name);
 const char *threads_name(void);

@@ -49,6 +49,7 @@ ${CC:-cc} -g -O1 large.c -o large
 for format in pprof jemalloc gperftools; do
     "$MEMOIR_TOOL" run --exact --lib "$MEMOIR_LIB" --format $format --output lib.$format ./large 2>run.log
 done
+"$MEMOIR_TOOL" run --rate 4K --lib "$MEMOIR_LIB" --output sampled.memoir ./large 2>run.log
 "$MEMOIR_TOOL" export large.memoir -o exported.pb.gz 2>run.log
 "$MEMOIR_TOOL" export large.memoir --format heaptrack -o large.heaptrack 2>run.log
 python3 - <<'END'
@@ -99,6 +100,17 @@ for file in ("large.memoir", "lib.pprof", "exported.pb.gz"):
         rows = memoir("top", file, "--metric", "live", "--by", "function", "--size", limits)["rows"]
         found = [(row["self_objects"], row["self"]) for row in rows if row["name"] == "mixed"]
         assert found == [(blocks, blocks * size)], (file, limits, found)
+
+# The blocks of one size are counted in a sampled run, too, unless only some are asked for.
+def sampled(*flags):
+    rows = memoir("top", "sampled.memoir", "--metric", "alloc", "--by", "size", *flags)["rows"]
+    return next(row for row in rows if row["name"] == "112")
+exact = next(row for row in memoir("top", "large.memoir", "--metric", "alloc", "--by", "size")["rows"]
+             if row["name"] == "112")
+row = sampled()
+assert (row["self"], row["self_objects"], row["self_error"]) == \
+       (exact["self"], exact["self_objects"], 0), (row, exact)
+assert sampled("--focus", "small")["self_error"] > 0
 
 # A filter of an export is the same.
 subprocess.run([os.environ["MEMOIR_TOOL"], "export", "large.memoir", "--size", "1M:", "-o", "huge.pb.gz"],

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* helper: four threads with names, or the number in the argument, allocate, free and end. Many
- * are there at the same time, and each leaves a block of another size behind. */
+ * are there at the same time, and each leaves a block of another size behind. With a second
+ * argument the program is killed in the end. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,5 +38,7 @@ int main(int argc, char **argv)
         pthread_create(&threads[i], NULL, work, (void *)i);
     for (size_t i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
+    if (argc > 2)
+        raise(SIGKILL);
     return 0;
 }

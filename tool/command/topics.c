@@ -95,8 +95,9 @@ void topic_metrics(void)
                   "size so that they add up to the exact totals. Sizes without a "
                   "recorded block are in a row of their own, [not sampled], which is not "
                   "a site. An error bar such as \302\26112 % belongs to a site: the true "
-                  "number lies within it in 95 of 100 cases. memoir run --rate 64K makes "
-                  "the bars narrower, --exact removes them.\n",
+                  "number lies within it in 95 of 100 cases. What a thread has allocated, "
+                  "and what has one size up to 32 KiB, is counted. memoir run --rate 64K "
+                  "makes the bars narrower, --exact removes them.\n",
                   0);
 }
 

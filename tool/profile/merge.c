@@ -118,6 +118,9 @@ static void merge_head(struct merging *it, bool first)
     add_known(&to->exact_frees, from->exact_frees, it->factor);
     add_known(&to->exact_alloc_bytes, from->exact_alloc_bytes, it->factor);
     add_known(&to->exact_live_bytes, from->exact_live_bytes, it->factor);
+    struct profile_thread *threads = to->threads.items;
+    for (size_t i = 0; i < to->threads.count; i++)
+        threads[i].counted = false;
     if (from->period > to->period)
         to->period = from->period;
     if (it->factor > 0) {

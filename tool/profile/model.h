@@ -196,6 +196,8 @@ struct profile_moment {
 struct profile_thread {
     uint64_t id; /* the kernel's tid */
     uint32_t name;
+    bool counted; /* what it has allocated is known (exact.h): */
+    int64_t alloc_objects, alloc_bytes;
 };
 
 /* When a thread ran: the time of its samples in parts of equal width since the clock's start. */
@@ -286,8 +288,9 @@ struct profile {
     struct list points;     /* struct profile_point */
     struct list moments;    /* struct profile_moment */
     struct list threads;    /* struct profile_thread */
-    struct list courses;    /* struct profile_course */
-    struct list comments;   /* uint32_t: strings */
+    struct profile_thread other_threads;
+    struct list courses;  /* struct profile_course */
+    struct list comments; /* uint32_t: strings */
 
     /* What is known of the whole; strings where the name does not say otherwise. */
     uint32_t program, command, host, drop_frames, keep_frames, doc_url;

@@ -99,8 +99,10 @@ struct maker {
     struct map frames; /* of the view */
     struct map stacks; /* while the view is made */
     size_t first_room;
-    struct path *paths[2]; /* in turns */
-    size_t path_of[2];     /* whose they are: stack + 1; 0 while the view is made */
+    struct path *paths[2];        /* in turns */
+    bool sizes_counted;           /* rows of small classes are the counters' */
+    struct exact_row *counted[2]; /* by stack: values and objects of threads; NULL: estimates */
+    size_t path_of[2];            /* whose they are: stack + 1; 0 while the view is made */
     unsigned turn;
     struct arena texts; /* that no profile has */
     bool failed;        /* memory is out */

@@ -113,9 +113,27 @@ void view_add(struct view_value *sum, const struct view_value *more)
     }
 }
 
+/* Whether all of its blocks have one size. */
+static bool has_size(const struct view *view, size_t stack)
+{
+    uint32_t sample = view->maker->first[stack];
+    return profile_label_of(view->profile, view->profile->samples.label_sets[sample],
+                            LABEL_BLOCK_BYTES) != NULL;
+}
+
 struct view_value view_sum(const struct view *view, size_t stack)
 {
-    return view_sum_without(view, stack, NULL);
+    struct exact_row *const *counted = view->maker->counted;
+    struct view_value sum = view_sum_without(view, stack, NULL);
+    if (view->maker->sizes_counted && has_size(view, stack))
+        return (struct view_value){.value = sum.value, .objects = sum.objects};
+    if (!counted[0])
+        return sum;
+    sum.value = counted[0][stack].value;
+    sum.objects = counted[1] ? counted[1][stack].value : sum.objects;
+    if (counted[0][stack].exact)
+        sum = (struct view_value){.value = sum.value, .objects = sum.objects};
+    return sum;
 }
 
 struct view_value view_sum_without(const struct view *view, size_t stack, const bool *left_out)
@@ -266,6 +284,71 @@ static void totals_settle(struct view *view)
     }
 }
 
+/* A stack may be that of several threads with one name. */
+static bool counted_make(struct maker *maker, const char *type, struct exact_row **counted)
+{
+    const struct view *view = maker->view;
+    const struct profile *profile = view->profile;
+    const struct profile_samples *samples = &profile->samples;
+    int column = profile_type_named(profile, type);
+    size_t count = 0, most = samples->count + 1;
+    struct keys known = {0};
+    struct exact_row *rows = calloc(most, sizeof *rows);
+    uint32_t *stack_of = calloc(most, sizeof *stack_of);
+    bool ok = rows && stack_of, fresh;
+    *counted = calloc(view->stacks_count + 1, sizeof **counted);
+    for (size_t i = 0; i < samples->count && column >= 0 && ok; i++) {
+        int64_t id = profile_exact_thread(profile, samples->label_sets[i]);
+        uint32_t stack = view->sample_stacks[i];
+        uint32_t number = keys_add(&known, (struct key){{(uint64_t)id, stack, 0}}, &fresh);
+        ok = number != KEYS_NONE;
+        if (ok && fresh) {
+            rows[number].id = id;
+            stack_of[number] = stack;
+            count++;
+        }
+        if (ok)
+            rows[number].value += samples->values[column][i];
+    }
+    bool exact = ok && *counted && profile_exact_threads(profile, type, rows, count);
+    for (size_t i = 0; exact && i < view->stacks_count; i++)
+        (*counted)[i].exact = true;
+    for (size_t i = 0; exact && i < count; i++) {
+        (*counted)[stack_of[i]].value += rows[i].value;
+        (*counted)[stack_of[i]].exact &= rows[i].exact;
+    }
+    ok = ok && *counted;
+    if (!exact) {
+        free(*counted);
+        *counted = NULL;
+    }
+    keys_free(&known);
+    free(rows);
+    free(stack_of);
+    return ok;
+}
+
+/* Without a filter, the row of a thread is all that it has allocated, and that of a size all blocks
+ * of a class. */
+static bool rows_count(struct maker *maker)
+{
+    const struct view *view = maker->view;
+    const struct profile *profile = view->profile;
+    const struct view_options *options = &maker->options;
+    const struct source *source = maker->sources;
+    bool whole = view->kept == profile->samples.count && !view->base && source->sampled &&
+                 options->age_min_us == 0 && options->age_max_us == 0;
+    maker->sizes_counted = whole && options->by == VIEW_SIZE && profile->counted && !view->timed;
+    if (!whole || options->by != VIEW_THREAD)
+        return true;
+    const char *type = profile_text(profile, profile->type[source->type].name);
+    if (!counted_make(maker, type, &maker->counted[0]))
+        return false;
+    return !maker->counted[0] || source->partner < 0 ||
+           counted_make(maker, profile_text(profile, profile->type[source->partner].name),
+                        &maker->counted[1]);
+}
+
 /* Room for what is by sample and does not grow. */
 static bool maker_start(struct maker *maker)
 {
@@ -318,6 +401,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     bool ok = filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
               (!options->base || source_run(maker, options->base, true)) &&
               (maker->options.rows_only || stacks_link(maker) || view_out_of_memory(error));
+    ok = ok && (rows_count(maker) || view_out_of_memory(error));
     view->unnamed = 1 - profile_names_share(profile);
     free(maker->seen);
     maker->seen = NULL;
@@ -335,6 +419,7 @@ void maker_clear(struct maker *maker)
         filter_source_free(&maker->sources[i]);
         spread_free(&maker->sources[i].classes);
         free(maker->paths[i]);
+        free(maker->counted[i]);
     }
     free(maker->items);
     free(maker->first);

@@ -94,6 +94,7 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_LEAK_LOOKS... RECORD_LEAK_AGES] = read_part,
     [RECORD_PINS... RECORD_PIN_ROWS] = read_part,
     [RECORD_LOCKS... RECORD_LOCK_ROWS] = read_part,
+    [RECORD_THREAD_COUNTS] = read_part,
 };
 
 /* ---- the file ---- */

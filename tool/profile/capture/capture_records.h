@@ -189,7 +189,8 @@ struct capture_calls {
     void (*leaks)(void *context, const struct capture_leaks *leaks); /* before its rows */
     void (*leak)(void *context, const struct capture_leak *leak);
     /* Records that this reader hands on whole: RECORD_CPU_COURSES, RECORD_LEAK_LOOKS,
-     * RECORD_LEAK_AGES, RECORD_LOCKS, RECORD_LOCK_ROWS, RECORD_PINS and its kin. */
+     * RECORD_LEAK_AGES, RECORD_LOCKS, RECORD_LOCK_ROWS, RECORD_PINS and its kin,
+     * RECORD_THREAD_COUNTS. */
     void (*part)(void *context, const struct capture_part *part);
     void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);

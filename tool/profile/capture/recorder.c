@@ -299,6 +299,15 @@ static void write_threads(struct writing *it)
         put_text(it, thread.name, strnlen(thread.name, sizeof thread.name));
     }
     end_record(it);
+    for (uint32_t number = 0; number < rows; number++) {
+        if (!recorder_row(&it->sheets, SHEET_THREADS, number, &thread) || thread.counted != 1)
+            continue;
+        begin_record(it, RECORD_THREAD_COUNTS);
+        put(it, number + 1);
+        put(it, thread.alloc_objects);
+        put(it, thread.alloc_bytes);
+    }
+    end_record(it);
 }
 
 /* All behind the last node are empty. */

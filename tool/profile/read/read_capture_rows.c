@@ -524,6 +524,9 @@ static void take_part(void *context, const struct capture_part *part)
     case RECORD_LOCK_ROWS:
         lock_rows_part(&taking->locks, taking->profile, part);
         break;
+    case RECORD_THREAD_COUNTS:
+        capture_threads_counts(&taking->threads, part);
+        break;
     default:
         if (taking->input->options.pins)
             pin_rows_part(&taking->pins, taking->profile, part);

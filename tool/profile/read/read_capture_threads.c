@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/read/read_capture_threads.h. */
+/*
+ * See tool/profile/read/read_capture_threads.h. A thread has three numbers: that of its row in a
+ * snapshot, which another one may have later; its id, by which it is known from one snapshot to the
+ * next; and the kernel's tid, by which people and clocks know it.
+ */
 #include "tool/profile/read/read_capture_threads.h"
 
 #include <stdlib.h>
@@ -39,7 +43,7 @@ void capture_threads_take(struct capture_threads *threads, const struct capture_
         *kept = (struct capture_named){
             .id = thread->id, .tid = thread->tid, .unnamed = thread->name.length == 0};
         kept->name = capture_thread_name(profile, &thread->name, thread->id);
-        *listed = (struct profile_thread){thread->tid, kept->name};
+        *listed = (struct profile_thread){.id = thread->tid, .name = kept->name};
     }
     if (!numbered)
         return;
@@ -47,6 +51,33 @@ void capture_threads_take(struct capture_threads *threads, const struct capture_
     uint32_t *place = fresh ? profile_list_add(profile, &threads->numbered, sizeof *place) : NULL;
     if (place)
         *place = index;
+}
+
+void capture_threads_counts(struct capture_threads *threads, const struct capture_part *whole)
+{
+    struct capture_part part = *whole;
+    struct profile *profile = threads->profile;
+    while (part.at < part.end) {
+        uint64_t entry = capture_next(&part);
+        int64_t objects = capture_value(capture_next(&part));
+        int64_t bytes = capture_value(capture_next(&part));
+        const struct capture_named *named =
+            entry > 0 && entry <= UINT32_MAX ? capture_threads_find(threads, (uint32_t)(entry - 1))
+                                             : NULL;
+        /* Both lists have the same order. */
+        size_t index =
+            named ? (size_t)(named - (struct capture_named *)threads->named.items) : SIZE_MAX;
+        struct profile_thread *thread =
+            entry == 0 ? &profile->other_threads
+            : index < profile->threads.count
+                ? (struct profile_thread *)profile->threads.items + index
+                : NULL;
+        if (thread) {
+            thread->counted = true;
+            thread->alloc_objects = objects;
+            thread->alloc_bytes = bytes;
+        }
+    }
 }
 
 const struct capture_named *capture_threads_find(const struct capture_threads *threads,

@@ -37,6 +37,8 @@ void capture_threads_anew(struct capture_threads *threads);
 /* `numbered`: rows of this snapshot are to be read. */
 void capture_threads_take(struct capture_threads *threads, const struct capture_thread *thread,
                           bool numbered);
+/* RECORD_THREAD_COUNTS of the snapshot whose rows are to be read. */
+void capture_threads_counts(struct capture_threads *threads, const struct capture_part *whole);
 /* NULL: one of too many. */
 const struct capture_named *capture_threads_find(const struct capture_threads *threads,
                                                  uint32_t number);

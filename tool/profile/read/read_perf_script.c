@@ -230,7 +230,7 @@ static uint32_t labels_of(struct script *script, const struct head *head)
     struct profile_thread *thread =
         fresh ? profile_list_add(profile, &profile->threads, sizeof *thread) : NULL;
     if (thread)
-        *thread = (struct profile_thread){head->tid, labels[0].text};
+        *thread = (struct profile_thread){.id = head->tid, .name = labels[0].text};
     return profile_label_set(profile, labels, 2);
 }
 

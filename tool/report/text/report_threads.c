@@ -23,6 +23,7 @@ struct thread_row {
     int64_t text;     /* the name's number; each text has one */
     int64_t values[SHOWN];
     struct spread spread[SHOWN]; /* of values of a sampled profile; those of counts are all zero */
+    int64_t thread;              /* of profile_exact_thread */
 };
 
 struct threads {
@@ -43,6 +44,7 @@ static bool threads_make(struct threads *threads, const struct view *view);
 static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
                                    uint32_t set);
 static bool spreads_make(struct threads *threads, const struct view *view, const uint32_t *row_of);
+static bool count_exactly(struct threads *threads, const struct view *view, unsigned column);
 static struct view_value value_of(const struct thread_row *row, unsigned column);
 static const struct profile_course *course_of(const struct profile *profile, int64_t id);
 static const void *row_bytes(const void *context, uint32_t number, size_t *size);
@@ -124,7 +126,8 @@ static bool threads_make(struct threads *threads, const struct view *view)
                 threads->sums[k] += value;
             }
     }
-    ok = ok && spreads_make(threads, view, row_of);
+    ok = ok && spreads_make(threads, view, row_of) && count_exactly(threads, view, ALLOCATED) &&
+         count_exactly(threads, view, ALLOCATIONS);
     free(row_of);
     map_free(&threads->known);
     qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
@@ -162,6 +165,28 @@ static bool spreads_make(struct threads *threads, const struct view *view, const
     return true;
 }
 
+/* Without a filter, a row is all that its thread has allocated. */
+static bool count_exactly(struct threads *threads, const struct view *view, unsigned column)
+{
+    int type = threads->columns[column];
+    if (type < 0 || !threads->sampled[ALLOCATED] || view->kept != view->profile->samples.count ||
+        view->options.age_min_us > 0 || view->options.age_max_us > 0)
+        return true;
+    struct exact_row *rows = calloc(threads->count + 1, sizeof *rows);
+    for (size_t i = 0; rows && i < threads->count; i++)
+        rows[i] =
+            (struct exact_row){threads->rows[i].thread, threads->rows[i].values[column], false};
+    bool exact = rows && profile_exact_threads(view->profile, column_type(view, threads, column),
+                                               rows, threads->count);
+    for (size_t i = 0; exact && i < threads->count; i++) {
+        threads->rows[i].values[column] = rows[i].value;
+        if (rows[i].exact)
+            threads->rows[i].spread[column] = (struct spread){0};
+    }
+    free(rows);
+    return rows != NULL;
+}
+
 static struct view_value value_of(const struct thread_row *row, unsigned column)
 {
     return (struct view_value){.value = row->values[column],
@@ -176,7 +201,7 @@ static struct thread_row *row_find(struct threads *threads, const struct profile
     const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
     if (!id)
         id = profile_label_of(profile, set, "thread_id");
-    struct thread_row key = {.name = "", .id = -1};
+    struct thread_row key = {.name = "", .id = -1, .thread = profile_exact_thread(profile, set)};
     if (name && name->text) {
         key.name = profile_text(profile, name->text);
         key.text = name->text;
