@@ -33,8 +33,8 @@ static void front_fold(struct heap *heap, struct front *front)
         if (bin == NULL)
             continue;
         heap_sums_add(&heap->past, &(struct heap_sums){bin->mallocs, bin->frees,
-                                                        bin->mallocs * class_size(class),
-                                                        bin->frees * class_size(class)});
+                                                       bin->mallocs * class_size(class),
+                                                       bin->frees * class_size(class)});
         bin->mallocs = bin->frees = bin->told_mallocs = bin->told_frees = 0;
     }
 }
