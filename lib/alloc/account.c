@@ -439,7 +439,7 @@ bool account_other_thread(const struct heap *heap, uint32_t tid, struct account_
     for (unsigned mark = 1; known && mark < MARK_COUNT; mark++) {
         uint64_t mallocs = bin_read(heap, mark).mallocs;
         sum->allocs += mallocs;
-        sum->alloc_bytes += mallocs * class_size(mark_class(mark));
+        sum->alloc_bytes += mallocs == 0 ? 0 : mallocs * class_size(mark_class(mark));
     }
     sums_add(sum, &heap->large);
     sums_add(sum, &heap->past);

@@ -21,6 +21,7 @@ enum {
     LOOK_MAX = 64,    /* cells of that one that are looked at */
     PIECE = 16 << 20, /* of the region, made accessible at once */
     PIECE_YIELDED = 64 << 10, /* the least that is worth a mapping */
+    ADDRESSES_SHARE = 4,      /* of a limit of addresses, a fourth is for guarded blocks */
 };
 
 struct list {
@@ -47,6 +48,7 @@ static bool pages_access(struct cell *cell, bool open);
 static void place(struct cell *cell, size_t size, size_t align);
 static void list_add(struct list *list, struct cell *cell);
 static struct cell *list_take(struct list *list, struct cell *before);
+static uint64_t addresses_allowed(void);
 static bool addresses_yield(void);
 static bool pages_yield(void);
 static void quarantine_trim(uint64_t bytes);
@@ -60,7 +62,7 @@ bool cells_init(const struct cells_limits *wanted)
     region.page_size = os_page_size();
     uint64_t addresses = os_limit(RLIMIT_AS);
     region.size = limits.region_bytes;
-    while (region.size > addresses / 4)
+    while (region.size > addresses / ADDRESSES_SHARE)
         region.size /= 2;
     do {
         region.start = (uintptr_t)os_reserve(region.size);
@@ -91,6 +93,13 @@ bool cells_yield(size_t size)
     return yields;
 }
 
+/* How much of the region may be accessible if the program has lowered its limit of addresses: the
+ * kernel does not stop it there, as all of the region is reserved. */
+static uint64_t addresses_allowed(void)
+{
+    return confined(CONFINE_GROW) ? UINT64_MAX : os_limit(RLIMIT_AS) / ADDRESSES_SHARE;
+}
+
 /* What is in use stays, and a quarter of the limit. */
 static bool addresses_yield(void)
 {
@@ -99,13 +108,13 @@ static bool addresses_yield(void)
         "for guarded blocks; set the limit before the program starts (ulimit -v)\n";
     uint64_t addresses =
         region.start == 0 || confined(CONFINE_GROW) ? UINT64_MAX : os_limit(RLIMIT_AS);
-    if (addresses / 4 >= region.size)
+    if (addresses / ADDRESSES_SHARE >= region.size)
         return false;
     lock_take(&cells_lock);
     size_t used = (size_t)region.pages_used * region.page_size, before = region.size,
            table = region_table_bytes();
     used = used > pages_open ? used : pages_open;
-    used = used > addresses / 4 ? used : addresses / 4;
+    used = used > addresses / ADDRESSES_SHARE ? used : addresses / ADDRESSES_SHARE;
     size_t kept = (used + PIECE - 1) & ~(size_t)(PIECE - 1);
     bool yields = kept < before;
     if (yields) {
@@ -394,7 +403,8 @@ static bool region_reach(uint32_t run)
     if (pages_open + size > region.size)
         size = region.size - pages_open;
     char *at = (char *)region.start + pages_open;
-    if (pages_open + size < bytes || !os_access(at, size, true))
+    if (pages_open + size < bytes || pages_open + size > addresses_allowed() ||
+        !os_access(at, size, true))
         return false;
     if (!os_guard(at, size, true)) {
         os_access(at, size, false);

@@ -138,6 +138,11 @@ done
 fills limit:40M,harden:on 20 40 plain 1000000 1000000 0
 fills harden:on 20 100 plain 1000000 1000000 100
 fills guard:full,guard.memory:60M 20 300 plain 33000 25000 64
+# What the program gets within its limit does not depend on the reserve: the kernel would give 4 GiB.
+for kind in plain owned; do
+    fills guard:full 20 64 $kind 1000 1000 64
+    fills debug:on 20 64 $kind 30000 30000 64
+done
 # pages of smaller freed blocks, and then of larger ones, where the limit counts what is writable
 for kind in plain owned; do
     fills guard:full 6 64 $kind 1000 5000 64 data
