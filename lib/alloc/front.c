@@ -185,7 +185,7 @@ void fronts_end(struct heap *heap)
         store_release(&heap->fronts, front->next);
         front_end(front);
     }
-    heap->past = (struct heap_sums){0};
+    heap_sums_store(&heap->past, &(struct heap_sums){0});
     heap->default_owner = NULL;
 }
 

@@ -359,10 +359,7 @@ static void fold_locked(struct heap *heap)
         stock->batch = 1; /* the next thread may need less */
     }
     heap_count_ended(&heap->large);
-    store_relaxed(&heap->large.allocs, 0);
-    store_relaxed(&heap->large.frees, 0);
-    store_relaxed(&heap->large.alloc_bytes, 0);
-    store_relaxed(&heap->large.free_bytes, 0);
+    heap_sums_store(&heap->large, &(struct heap_sums){0});
     __atomic_fetch_sub(&pages_threads, heap->alive, __ATOMIC_RELAXED);
     store_release(&heap->alive, false);
 }

@@ -71,6 +71,14 @@ INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
     add_relaxed(&sums->free_bytes, more->free_bytes);
 }
 
+INLINE void heap_sums_store(struct heap_sums *sums, const struct heap_sums *now)
+{
+    store_relaxed(&sums->allocs, now->allocs);
+    store_relaxed(&sums->frees, now->frees);
+    store_relaxed(&sums->alloc_bytes, now->alloc_bytes);
+    store_relaxed(&sums->free_bytes, now->free_bytes);
+}
+
 /* At which rate the blocks of a heap's bins are picked (lib/heap/pace.h). */
 struct heap_pace {
     int64_t rate;          /* that of all threads when the heap was configured, */

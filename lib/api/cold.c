@@ -124,7 +124,7 @@ static struct heap *heap_adopted(void)
     if (heap == NULL)
         return NULL;
     heap->random = young_seed();
-    heap->past = young.sums;
+    heap_sums_store(&heap->past, &young.sums);
     young.sums = (struct heap_sums){0};
     threads_has_heap(heap);
     counts_adopt(heap);
