@@ -21,22 +21,18 @@ enum {
     LOOK_MAX = 8, /* spans of a list that are looked at for the thread's own */
     /* Free blocks that may lie in spans of other threads while a thread takes a new one: */
     APART_BYTES = 4 << 10,    /* this many bytes for each thread, */
+    APART_BLOCKS = 16,        /* or this many blocks if that is more, */
     APART_SHARE = 16,         /* and one in this many of those in use; */
     APART_FRESH = 32 << 10,   /* bytes for each thread that were never in use */
     HARDENED_KEPT = 64 << 10, /* with `harden`: free bytes for which an all free span is kept */
-    APART_THREADS = 64,       /* with more threads than this, all take from all spans */
+    WATCHED_SHARE = 2048,     /* a list of watched blocks keeps an all free span of one in this many
+                                 bytes in use: a list for each class, of which most lie idle */
 };
 
-static bool several; /* threads have been here */
 static uint64_t spans_made;
 
 static void parcels_open(struct central *central);
 static void leave(struct central *central);
-
-void central_keep_apart(void)
-{
-    store_relaxed(&several, true);
-}
 
 BULK static struct central first_pool[CENTRAL_COUNT];
 static struct central *centrals[POOL_MAX] = {first_pool};
@@ -159,14 +155,6 @@ static unsigned take_of_span(struct central *central, struct span *span, void **
     return count;
 }
 
-/* Whether threads have spans of their own. Two threads that take from one span write to the same
- * lines for as long as they use these blocks: lines of the blocks, and of the bytes that say which
- * of them live. A great many threads share, as each would keep blocks that it has no use for. */
-static bool is_apart(void)
-{
-    return load_relaxed(&several) && load_relaxed(&pages_threads) <= APART_THREADS;
-}
-
 /* A span with free blocks that the calling thread's side has. */
 static struct span *own_locked(const struct central *central)
 {
@@ -199,7 +187,8 @@ static struct span *any_locked(struct central *central, bool change)
 static bool others_have_enough(const struct central *central, size_t size)
 {
     size_t threads = load_relaxed(&pages_threads) + 1, fresh = central->fresh * size;
-    size_t max = threads * APART_BYTES + central->out * size / APART_SHARE;
+    size_t each = APART_BLOCKS * size > APART_BYTES ? APART_BLOCKS * size : APART_BYTES;
+    size_t max = threads * each + central->out * size / APART_SHARE;
     return central->here * size - fresh > max || fresh > threads * APART_FRESH;
 }
 
@@ -208,7 +197,7 @@ static bool others_have_enough(const struct central *central, size_t size)
 static struct span *span_for(struct central *central, unsigned pool, unsigned mark, bool watched,
                              bool enough)
 {
-    bool apart = is_apart();
+    bool apart = pages_apart();
     struct span *span = apart ? own_locked(central) : any_locked(central, false);
     if (span != NULL || enough)
         return span;
@@ -331,6 +320,13 @@ void central_release(const struct span *span)
     leave(home_of(span->home));
 }
 
+/* Whether memory for a span that is only rarely used is worth its while. */
+static bool is_cheap(const struct span *span)
+{
+    size_t used = load_relaxed(&pages_of[pages_node(span->home >> 8)].used_units);
+    return !(span->kinds & KIND_RECORDED) || span->units <= used / WATCHED_SHARE;
+}
+
 /* A span that became all free. A short one that is the only one stays: giving a page away and
  * taking it again at every turn would cost more, and a second free of its block would find another
  * there. */
@@ -340,7 +336,7 @@ static void span_emptied(struct central *central, struct span *span)
     bool only = span->next == 0 && span->prev == 0;
     if (harden_on && central->here * c->size <= HARDENED_KEPT)
         return; /* a call of the kernel's less */
-    if (only && 2 * c->size <= UNIT && span->units == c->units_min + harden_units)
+    if (only && 2 * c->size <= UNIT && span->units == c->units_min + harden_units && is_cheap(span))
         return;
     list_remove(central, span);
     central->spans--;

@@ -38,8 +38,6 @@ struct central {
 bool central_busy(unsigned pool, unsigned list);
 /* The lists of a pool stand in a row. NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
-/* From now on there are several threads, which had better not take blocks of one span. */
-void central_keep_apart(void);
 /* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; returns how
  * many. 0 when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span
  * has a table of records. */

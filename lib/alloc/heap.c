@@ -112,7 +112,7 @@ uint32_t heap_side(void)
     if (unlikely(pages_number == 0)) {
         pages_number = (uint8_t)__atomic_add_fetch(&sides, 1, __ATOMIC_RELAXED);
         if (pages_number != 1)
-            central_keep_apart();
+            store_relaxed(&pages_several, true);
         pages_side = (pages_number - 1u) % SIDES_YOUNG;
     }
     return pages_number - 1u;

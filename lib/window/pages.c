@@ -23,6 +23,10 @@ enum {
     DIRTY_SHARE = 1,                     /* one more for this many units in use */
     ALONE_UNITS = 256,                   /* runs up to this many units may stay alone, */
     ALONE_MAX = 256,                     /* and at most this many runs do */
+    /* Runs up to the longest of small blocks come from grounds. A page of the coarsest table of
+     * live blocks stands for as many units as a ground has. */
+    GROUND_RUN_MAX = 16,
+    GROUND_UNITS = 256,
 };
 
 BULK __attribute__((aligned(2048))) struct pages pages_of[POOL_MAX]; /* begun: on one page */
@@ -30,6 +34,7 @@ unsigned pages_nodes = 1;
 __thread uint8_t pages_number;
 __thread uint8_t pages_side;
 uint32_t pages_threads;
+bool pages_several;
 
 static unsigned bucket_of(uint32_t units);
 static unsigned shelf_of(const struct span *span);
@@ -47,7 +52,7 @@ void pages_link_locked(struct pages *pages, struct span *span)
     pages->heads[shelf][bucket] = id;
     pages->filled[shelf][bucket / 64] |= UINT64_C(1) << (bucket % 64);
     span_set_units(span, false);
-    if (shelf != SHELF_CLEAN) {
+    if (span->state == SPAN_DIRTY) {
         age_link(pages, span);
         pages->alone += span->alone;
         add_relaxed(&pages->dirty_units, span->units);
@@ -67,7 +72,7 @@ void pages_unlink_locked(struct pages *pages, struct span *span)
         span_at(span->next)->prev = span->prev;
     if (pages->heads[shelf][bucket] == 0)
         pages->filled[shelf][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
-    if (shelf != SHELF_CLEAN) {
+    if (span->state == SPAN_DIRTY) {
         age_unlink(pages, span);
         pages->alone -= span->alone;
         span->alone = false;
@@ -79,7 +84,9 @@ void pages_unlink_locked(struct pages *pages, struct span *span)
 
 static unsigned shelf_of(const struct span *span)
 {
-    return span->state == SPAN_CLEAN ? SHELF_CLEAN : SHELF_DIRTY + (unsigned)span->side;
+    if (span->state != SPAN_CLEAN)
+        return SHELF_DIRTY + (unsigned)span->side;
+    return span->ground ? SHELF_GROUND + (unsigned)span->side : SHELF_CLEAN;
 }
 
 static unsigned bucket_of(uint32_t units)
@@ -194,12 +201,21 @@ static struct span *free_at(const struct pages *pages, uint32_t unit, uint8_t st
     return fits ? span : NULL;
 }
 
+/* The same if it may be joined with a free run. */
+static struct span *like_at(const struct pages *pages, uint32_t unit, const struct span *span)
+{
+    struct span *other = free_at(pages, unit, span->state);
+    bool fits = other != NULL && other->ground == span->ground &&
+                (!span->ground || other->side == span->side);
+    return fits ? other : NULL;
+}
+
 /* Joins a free run, in no list yet, with neighbours of its kind. Beyond one that was alone there
  * may be others. */
 static struct span *join_locked(struct pages *pages, struct span *span)
 {
     struct span *low, *high;
-    while ((high = free_at(pages, span->first + span->units, span->state)) != NULL) {
+    while ((high = like_at(pages, span->first + span->units, span)) != NULL) {
         pages_unlink_locked(pages, high);
         uint32_t more = high->units;
         span->zero &= high->zero;
@@ -208,7 +224,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         span_give_locked(pages, high);
         span->units += more;
     }
-    while ((low = free_at(pages, span->first - 1, span->state)) != NULL) {
+    while ((low = like_at(pages, span->first - 1, span)) != NULL) {
         pages_unlink_locked(pages, low);
         uint32_t more = span->units;
         low->zero &= span->zero;
@@ -259,6 +275,7 @@ static void cut_locked(struct pages *pages, struct span *span, uint32_t units,
     rest->full = span->full;
     rest->since_ms = state == SPAN_DIRTY ? span->since_ms : 0;
     rest->side = span->side;
+    rest->ground = span->ground;
     span->units = units;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     pages_release_locked(pages, rest, state);
@@ -334,6 +351,63 @@ static struct span *find_dirty_locked(struct pages *pages, uint32_t units, uint3
     return span;
 }
 
+/* Makes a ground, if there is enough clean memory in a row, or the window can grow. */
+static void ground_make_locked(struct pages *pages)
+{
+    struct span *span = find_locked(pages, SHELF_CLEAN, GROUND_UNITS);
+    if (span == NULL && !hold_refuses(GROUND_UNITS))
+        span = grow_locked(pages, GROUND_UNITS);
+    if (span == NULL)
+        return;
+    pages_unlink_locked(pages, span);
+    store_relaxed(&span->state, SPAN_NONE);
+    if (span->units > GROUND_UNITS)
+        cut_locked(pages, span, GROUND_UNITS, SPAN_CLEAN);
+    span->side = pages_side % SIDES;
+    span->ground = pages->has_grounds = true;
+    pages_release_locked(pages, span, SPAN_CLEAN);
+}
+
+static struct span *find_ground_locked(struct pages *pages, uint32_t units, uint32_t align)
+{
+    unsigned shelf = SHELF_GROUND + pages_side % SIDES;
+    struct span *span = find_aligned_locked(pages, shelf, units, align);
+    if (span == NULL) {
+        ground_make_locked(pages);
+        span = find_aligned_locked(pages, shelf, units, align);
+    }
+    return span;
+}
+
+/* Memory is out: grounds are clean runs like any other. False if there are none. */
+static bool grounds_end_locked(struct pages *pages)
+{
+    bool any = pages->has_grounds;
+    pages->has_grounds = false;
+    for (unsigned shelf = SHELF_GROUND; any && shelf < SHELVES; shelf++)
+        for (unsigned bucket; (bucket = filled_from(pages, shelf, 0)) < BUCKETS;) {
+            struct span *span = span_at(pages->heads[shelf][bucket]);
+            pages_unlink_locked(pages, span);
+            span->ground = false;
+            pages_release_locked(pages, span, SPAN_CLEAN);
+        }
+    return any;
+}
+
+static struct span *find_clean_locked(struct pages *pages, uint32_t units, uint32_t align)
+{
+    struct span *span = NULL;
+    if (units <= GROUND_RUN_MAX && pages_apart() && !harden_on)
+        span = find_ground_locked(pages, units, align);
+    if (span == NULL)
+        span = find_aligned_locked(pages, SHELF_CLEAN, units, align);
+    if (span == NULL)
+        span = grow_locked(pages, units + align - 1);
+    if (span == NULL && grounds_end_locked(pages))
+        span = find_aligned_locked(pages, SHELF_CLEAN, units, align);
+    return span;
+}
+
 static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t align)
 {
     struct span *span = find_dirty_locked(pages, units, align);
@@ -342,9 +416,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     if (span == NULL && hold_refuses(units))
         return NULL;
     if (span == NULL)
-        span = find_aligned_locked(pages, SHELF_CLEAN, units, align);
-    if (span == NULL)
-        span = grow_locked(pages, units + align - 1);
+        span = find_clean_locked(pages, units, align);
     if (span == NULL)
         return NULL;
     enum span_state state = span->state;
@@ -364,6 +436,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
         front->full = span->full;
         front->since_ms = span->since_ms;
         front->side = span->side;
+        front->ground = span->ground;
         span->first += skip;
         span->units -= skip;
         __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -371,6 +444,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     }
     if (span->units > units)
         cut_locked(pages, span, units, state);
+    span->ground = false;
     add_relaxed(&pages->used_units, span->units);
     return span;
 }
@@ -427,6 +501,7 @@ void pages_give(struct span *span)
     span->kinds = 0;
     span->since_ms = now;
     span->side = pages_side % SIDES;
+    span->ground = false;
     span->alone = !span->zero && span->units <= ALONE_UNITS && pages->alone < ALONE_MAX;
     if (span->alone) {
         store_relaxed(&span->state, SPAN_DIRTY);
@@ -478,6 +553,7 @@ void pages_shorten(struct span *span, uint32_t units, bool rest_zero)
     span->zero = rest_zero;
     span->since_ms = os_now_ms();
     span->side = pages_side % SIDES;
+    span->ground = false;
     cut_locked(pages, span, units, rest_zero ? SPAN_CLEAN : SPAN_DIRTY);
     span->zero = zero;
     span_set_units(span, false);

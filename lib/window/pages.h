@@ -11,6 +11,11 @@
  * returned to the kernel when they have been idle for the option's delay, or when there are too
  * many of them. There is no thread for that: a thread on the cold path that sees that the time
  * has passed does it.
+ *
+ * Where there are several threads, what is clean is cut into *grounds*, one after the other for
+ * each side, which takes its short runs there. Processors fetch lines ahead of what a thread reads,
+ * as far as the end of a page; if the tables of two threads' blocks lie in one page, each takes
+ * lines away from the other that it never uses.
  */
 #ifndef WINDOW_PAGES_H
 #define WINDOW_PAGES_H
@@ -25,8 +30,9 @@
  * Lengths: 64 of their own, then four a doubling up to 2^31 units. Eight sides: as many kinds of
  * threads get back what was theirs, and each side is a shelf of BUCKETS lists. */
 enum { POOL_MAX = 8, BUCKETS = 164, SIDES = 8 };
-/* Clean runs, and the dirty ones of each side. */
-enum { SHELF_CLEAN, SHELF_DIRTY, SHELVES = SHELF_DIRTY + SIDES };
+/* Clean runs, the dirty ones of each side, and the grounds of each side. */
+enum { SHELF_CLEAN, SHELF_DIRTY, SHELF_GROUND = SHELF_DIRTY + SIDES };
+enum { SHELVES = SHELF_GROUND + SIDES };
 
 /* What a process with one thread writes comes first: it is one page. */
 struct pages {
@@ -40,6 +46,7 @@ struct pages {
     uint64_t returned_units;          /* in all, since the start, */
     uint64_t returns;                 /* and in how many calls */
     uint32_t heads[SHELVES][BUCKETS]; /* by length */
+    bool has_grounds;
 };
 
 extern HIDDEN struct pages pages_of[POOL_MAX];
@@ -59,6 +66,16 @@ extern HIDDEN __thread uint8_t pages_side; /* the calling thread's */
  * thread-local memory. */
 extern HIDDEN __thread uint8_t pages_number;
 extern HIDDEN uint32_t pages_threads; /* that have a heap (heap.c) */
+extern HIDDEN bool pages_several;     /* more than one thread has been here */
+/* Whether threads have spans of their own, and grounds. Two threads that take from one span write
+ * to the same lines for as long as they use these blocks: lines of the blocks, and of the bytes
+ * that say which of them live. A great many threads share, as each would keep blocks that it has no
+ * use for. */
+enum { PAGES_APART_MAX = 64 };
+INLINE bool pages_apart(void)
+{
+    return load_relaxed(&pages_several) && load_relaxed(&pages_threads) <= PAGES_APART_MAX;
+}
 
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
  * SPAN_NONE, `zero` tells whether it reads as zero. NULL when memory is out. */

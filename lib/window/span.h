@@ -87,14 +87,15 @@ struct span {
             uint32_t older, newer;
             uint64_t since_ms;
             uint8_t side; /* of the thread that gave it */
-            bool alone;   /* not joined with its neighbours */
+            bool alone;   /* not joined with its neighbours, */
+            bool ground;  /* or only with others of its side (clean; pages.h) */
         };
     };
 };
 
 _Static_assert(sizeof(struct span) == 64, "one cache line a span");
 enum { HOME_OWNED = UINT16_MAX }; /* `home` of blocks with an owner: in no list of central.c */
-_Static_assert(offsetof(struct span, owner) >= offsetof(struct span, alone) + sizeof(bool),
+_Static_assert(offsetof(struct span, owner) >= offsetof(struct span, ground) + sizeof(bool),
                "pages_shorten leaves the owner of a large span alone");
 _Static_assert(offsetof(struct span, slack) < offsetof(struct span, since_ms),
                "pages_shorten writes the time in a large span");

@@ -133,6 +133,7 @@ static void shorten(unsigned number)
 
 /* From the lowest unit up: each run ends where the next begins, and no two free ones of a kind
  * touch unless one of them was left alone. How many free runs there are of each kind. */
+static bool walk_joins = true; /* there are no grounds */
 static void walk(unsigned *dirty, unsigned *clean)
 {
     uint32_t end = (uint32_t)(window.granules * GRANULE / UNIT);
@@ -144,7 +145,8 @@ static void walk(unsigned *dirty, unsigned *clean)
         assert(window.units[unit] != 0 && span->first == unit && span->state != SPAN_NONE);
         bool alone_before = alone;
         alone = span->state == SPAN_DIRTY && span->alone;
-        assert(span->state != before || span->state >= SPAN_BLOCKS || alone || alone_before);
+        assert(span->state != before || span->state >= SPAN_BLOCKS || alone || alone_before ||
+               !walk_joins);
         *dirty += span->state == SPAN_DIRTY;
         *clean += span->state == SPAN_CLEAN;
         before = span->state;
@@ -292,6 +294,46 @@ static void impossible_runs_are_refused(void)
     assert(arena_mapped() >= mapped && unit_faults() == 0);
 }
 
+/* Short runs of two sides lie apart; long ones, and all that was returned, lie anywhere. A run that
+ * can't be had makes one run of all grounds again. */
+static void grounds_keep_sides_apart(void)
+{
+    enum { EACH = 40, UNITS = 4 };
+    struct span *some[2][EACH];
+    uint32_t low[2] = {UINT32_MAX, UINT32_MAX}, high[2] = {0, 0};
+    unsigned dirty, clean;
+    pages_several = true;
+    for (int i = 0; i < EACH; i++)
+        for (unsigned side = 0; side < 2; side++) {
+            pages_side = (uint8_t)(1 + side);
+            struct span *span = some[side][i] = used_run(UNITS);
+            low[side] = span->first < low[side] ? span->first : low[side];
+            high[side] = span->first > high[side] ? span->first : high[side];
+        }
+    assert(high[0] < low[1] || high[1] < low[0]);
+    assert(high[0] - low[0] == (EACH - 1) * UNITS && high[1] - low[1] == (EACH - 1) * UNITS);
+    struct pages before = pages_of[0];
+    pages_recover();
+    assert(memcmp(pages_of[0].filled, before.filled, sizeof before.filled) == 0);
+    assert(pages_of[0].clean_units == before.clean_units && unit_faults() == 0);
+    struct span *end = used_run(17); /* longer than any of small blocks: from no ground */
+    assert(end->first > high[0] + UNITS && end->first > high[1] + UNITS);
+    pages_give(end);
+    for (int i = 0; i < EACH; i++)
+        for (unsigned side = 0; side < 2; side++)
+            pages_give(some[side][i]);
+    pages_return(0, UINT64_MAX);
+    walk_joins = false;
+    walk(&dirty, &clean);
+    assert(dirty == 0 && clean > 1);
+    walk_joins = true;
+    assert(pages_take(0, (UINT32_C(1) << 31) - 1, 1) == NULL);
+    walk(&dirty, &clean);
+    assert(dirty == 0 && clean == 1 && unit_faults() == 0);
+    pages_several = false;
+    pages_side = 0;
+}
+
 /* What stands in the window's way is stepped over and left alone. */
 static void strangers_in_the_window_are_left_alone(void)
 {
@@ -337,6 +379,7 @@ int main(void)
     idle_runs_go_back_after_the_delay();
     dirty_runs_are_used_before_clean_ones();
     recovery_finds_every_run();
+    grounds_keep_sides_apart();
     pools_keep_their_own();
     impossible_runs_are_refused();
     strangers_in_the_window_are_left_alone();

@@ -10,6 +10,8 @@
  *              them changes while the others run
  *   live       the bytes that say which block lives, of the blocks in its slots and in its bins;
  *              one line of them stands for 1, 4 or 16 KiB of blocks
+ *   pages      those bytes again, but by 4 KiB: a processor fetches lines ahead within a page, and
+ *              takes them away from the thread that writes to them
  *   block      the lines of these blocks themselves
  *
  * A line with one block of another thread's is less harm than a line shared evenly. So the limits
@@ -22,6 +24,7 @@
 
 enum {
     LINE = 64,
+    PAGE = 4096,
     THREADS_MAX = 4,
     SLOTS_MAX = 20000,
     SLICE = 32,     /* calls of a turn, at most */
@@ -31,7 +34,7 @@ enum {
 struct row {
     size_t low, high;
     unsigned slots, threads;
-    unsigned live_max, block_max; /* writes of 1,000 */
+    unsigned live_max, page_max, block_max; /* writes of 1,000 */
 };
 
 /* What was written, or may be, and by which thread. */
@@ -65,17 +68,21 @@ struct worker {
 static struct worker workers[THREADS_MAX];
 static sem_t back;
 
+static void write_add(struct writes *writes, uintptr_t line, unsigned thread)
+{
+    if (writes->count == writes->room) {
+        writes->room = writes->room * 2 + 1000;
+        writes->all = realloc(writes->all, writes->room * sizeof *writes->all);
+        assert(writes->all != NULL);
+    }
+    writes->all[writes->count++] = (struct write){line, thread};
+}
+
 static void writes_add(struct writes *writes, const void *from, size_t bytes, unsigned thread)
 {
     uintptr_t first = (uintptr_t)from / LINE, last = ((uintptr_t)from + bytes - 1) / LINE;
-    for (uintptr_t line = first; line <= last; line++) {
-        if (writes->count == writes->room) {
-            writes->room = writes->room * 2 + 1000;
-            writes->all = realloc(writes->all, writes->room * sizeof *writes->all);
-            assert(writes->all != NULL);
-        }
-        writes->all[writes->count++] = (struct write){line, thread};
-    }
+    for (uintptr_t line = first; line <= last; line++)
+        write_add(writes, line, thread);
 }
 
 static int by_line(const void *a, const void *b)
@@ -164,24 +171,29 @@ static void add_own(struct writes *writes, const struct worker *worker)
     }
 }
 
-static void add_block(struct writes *live, struct writes *block, const struct worker *worker,
-                      void *p)
+/* Of the blocks: their live bytes, pages of these, and the blocks themselves. */
+struct block_writes {
+    struct writes live, page, block;
+};
+
+static void add_block(struct block_writes *writes, const struct worker *worker, void *p)
 {
-    writes_add(live, live_at(p), 1, worker->number);
-    writes_add(block, p, class_size(mark_class(span_of(p)->mark)), worker->number);
+    writes_add(&writes->live, live_at(p), 1, worker->number);
+    write_add(&writes->page, (uintptr_t)live_at(p) / PAGE, worker->number);
+    writes_add(&writes->block, p, class_size(mark_class(span_of(p)->mark)), worker->number);
 }
 
-static void add_blocks(struct writes *live, struct writes *block, const struct worker *worker)
+static void add_blocks(struct block_writes *writes, const struct worker *worker)
 {
     for (unsigned i = 0; i < worker->row->slots; i++)
         if (worker->slots[i] != NULL)
-            add_block(live, block, worker, worker->slots[i]);
+            add_block(writes, worker, worker->slots[i]);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) { /* others only wait to go home */
         unsigned mark = mark_make(class, worker->heap->colour);
         const struct stock *stock = heap_stock(worker->heap, mark);
         size_t count = heap_cached(worker->heap, mark);
         for (size_t i = 1; i <= count; i++)
-            add_block(live, block, worker, slot_block(stock->slots[i]));
+            add_block(writes, worker, slot_block(stock->slots[i]));
     }
 }
 
@@ -263,17 +275,20 @@ static void all_end(const struct row *row, const pthread_t *threads)
     pages_return(0, UINT64_MAX); /* the next row finds nothing of this one */
 }
 
-static void count(const struct row *row, struct verdict *own, struct verdict *live,
-                  struct verdict *block)
+struct verdicts {
+    struct verdict own, live, page, block;
+};
+
+static struct verdicts count(const struct row *row)
 {
-    struct writes owns = {NULL, 0, 0}, lives = owns, blocks = owns;
+    struct writes own = {NULL, 0, 0};
+    struct block_writes blocks = {own, own, own};
     for (unsigned t = 0; t < row->threads; t++) {
-        add_own(&owns, &workers[t]);
-        add_blocks(&lives, &blocks, &workers[t]);
+        add_own(&own, &workers[t]);
+        add_blocks(&blocks, &workers[t]);
     }
-    *own = judge(&owns);
-    *live = judge(&lives);
-    *block = judge(&blocks);
+    return (struct verdicts){judge(&own), judge(&blocks.live), judge(&blocks.page),
+                             judge(&blocks.block)};
 }
 
 /* Each thread gives half of its blocks to the next one. */
@@ -289,22 +304,24 @@ static void mix(const struct row *row)
 
 static void row_holds(const struct row *row, bool given)
 {
-    struct verdict own, live, block, live_mixed, block_mixed;
     pthread_t threads[THREADS_MAX];
     all_run(row, given, threads);
-    count(row, &own, &live, &block);
+    struct verdicts found = count(row);
     mix(row);
-    count(row, &own, &live_mixed, &block_mixed);
+    struct verdicts mixed = count(row);
     mix(row); /* with two threads: as it was; whoever frees a block, it goes home */
     printf("%4zu to %4zu bytes, %5u slots, %u threads%s: live %zu lines, %zu shared, %.0f of 1,000 "
-           "writes (mixed: %.0f); blocks %zu, %zu, %.0f (mixed: %.0f); own %zu, %zu\n",
-           row->low, row->high, row->slots, row->threads, given ? ", given" : "", live.lines,
-           live.shared, live.found, live_mixed.found, block.lines, block.shared, block.found,
-           block_mixed.found, own.lines, own.shared);
-    assert(own.lines > 0 && own.shared == 0);
-    assert(live.lines > 0 && live.found <= row->live_max + 0.5 &&
-           block.found <= row->block_max + 0.5);
-    assert(live_mixed.found > row->live_max); /* the positive control */
+           "writes (mixed: %.0f); pages %zu, %zu, %.0f (mixed: %.0f); blocks %zu, %zu, %.0f "
+           "(mixed: %.0f); own %zu, %zu\n",
+           row->low, row->high, row->slots, row->threads, given ? ", given" : "", found.live.lines,
+           found.live.shared, found.live.found, mixed.live.found, found.page.lines,
+           found.page.shared, found.page.found, mixed.page.found, found.block.lines,
+           found.block.shared, found.block.found, mixed.block.found, found.own.lines,
+           found.own.shared);
+    assert(found.own.lines > 0 && found.own.shared == 0);
+    assert(found.live.lines > 0 && found.live.found <= row->live_max + 0.5 &&
+           found.page.found <= row->page_max + 0.5 && found.block.found <= row->block_max + 0.5);
+    assert(mixed.live.found > row->live_max); /* the positive control */
     others_leave_it_alone(row->threads);
     all_end(row, threads);
 }
@@ -330,15 +347,17 @@ int main(void)
      * the line before. Blocks above 1 KiB: a thread takes from spans of others when there are
      * enough free blocks in them. */
     static const struct row rows[] = {
-        {16, 64, 1000, 2, 5, 0},      {16, 64, 20000, 2, 5, 0},    {64, 256, 1000, 2, 0, 0},
-        {64, 256, 20000, 2, 0, 0},    {8, 1024, 1000, 2, 0, 0},    {8, 1024, 20000, 2, 2, 0},
-        {1024, 8192, 1000, 2, 30, 0}, {16, 64, 1000, 4, 5, 0},     {16, 64, 20000, 4, 5, 0},
-        {64, 256, 1000, 4, 2, 0},     {64, 256, 20000, 4, 2, 0},   {8, 1024, 1000, 4, 2, 0},
-        {8, 1024, 20000, 4, 2, 0},    {1024, 8192, 1000, 4, 40, 0}};
-    static const struct row rows_given[] = {{16, 64, 1000, 2, 5, 0},
-                                            {64, 256, 1000, 2, 2, 0},
-                                            {8, 1024, 1000, 2, 2, 0},
-                                            {8, 1024, 20000, 2, 2, 0}};
+        {16, 64, 1000, 2, 0, 200, 0},     {16, 64, 20000, 2, 0, 5, 0},
+        {64, 256, 1000, 2, 0, 5, 0},      {64, 256, 20000, 2, 0, 40, 0},
+        {8, 1024, 1000, 2, 0, 20, 0},     {8, 1024, 20000, 2, 0, 60, 0},
+        {1024, 8192, 1000, 2, 0, 300, 0}, {16, 64, 1000, 4, 0, 5, 0},
+        {16, 64, 20000, 4, 0, 5, 0},      {64, 256, 1000, 4, 0, 5, 0},
+        {64, 256, 20000, 4, 0, 100, 0},   {8, 1024, 1000, 4, 0, 5, 0},
+        {8, 1024, 20000, 4, 0, 400, 0},   {1024, 8192, 1000, 4, 8, 450, 0}};
+    static const struct row rows_given[] = {{16, 64, 1000, 2, 0, 5, 0},
+                                            {64, 256, 1000, 2, 0, 5, 0},
+                                            {8, 1024, 1000, 2, 0, 40, 0},
+                                            {8, 1024, 20000, 2, 0, 40, 0}};
     unit_start();
     sem_init(&back, 0, 0);
     controls_fail();
