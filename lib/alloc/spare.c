@@ -3,12 +3,17 @@
 #include "lib/alloc/spare.h"
 
 #include "base/config.h"
+#include "lib/alloc/bin.h"
 #include "lib/alloc/central.h"
 
 enum {
     THREADS_MAX = 16, /* spares are kept while no more threads than these are alive: two blocks of
                          each class lie idle in each heap, */
     CACHE_MIN = 1 << 20, /* and the option `cache` is at least this many bytes */
+    /* A heap's spares may take this many bytes, room for one of the largest, for the pages of a
+     * small program are few, */
+    BYTES = BLOCK_MAX,
+    SHARE = 64, /* plus its part of one in this many bytes in use */
 };
 
 static void **spares_of(struct heap *heap, unsigned class);
@@ -41,11 +46,20 @@ static struct stock *own_stock(const struct heap *heap, unsigned class)
     return heap_stock(heap, mark_make(class, heap->colour));
 }
 
+static bool has_room(const struct heap *heap, size_t size)
+{
+    uint32_t threads = heap_threads();
+    if (threads > THREADS_MAX || config.cache < CACHE_MIN)
+        return false;
+    size_t more = bins_used_bytes(heap) / SHARE / (threads == 0 ? 1 : threads);
+    return spares_bytes(heap) + size <= BYTES + more;
+}
+
 bool spare_keep(struct heap *heap, unsigned class, void *block)
 {
     struct stock *stock = own_stock(heap, class);
-    if (class < SPARE_FIRST || stock == NULL || stock->cap == 0 || heap_threads() > THREADS_MAX ||
-        config.cache < CACHE_MIN)
+    if (class < SPARE_FIRST || stock == NULL || stock->cap == 0 ||
+        !has_room(heap, class_size(class)))
         return false;
     for (unsigned i = 0; i < SPARES; i++) {
         void **spare = spares_of(heap, class) + i;

@@ -455,6 +455,28 @@ static void spares_are_counted_and_go_home(unsigned class, unsigned colour)
     heap_drop_parked(0, 0);
 }
 
+/* A small program has little memory, so it keeps few of them. */
+static void spares_take_little_memory(void)
+{
+    heap_drop_parked(0, 0);
+    struct heap *heap = unit_heap(0, 0);
+    size_t refused = 0;
+    for (unsigned class = SPARE_FIRST; class < CLASS_COUNT; class ++) {
+        unit_free(heap, unit_malloc(heap, class)); /* the class has a bin */
+        void *block = central_take_one(0, CENTRAL_WATCHED + class);
+        assert(block != NULL);
+        size_t max = BLOCK_MAX + bins_used_bytes(heap) / 64;
+        if (!spare_keep(heap, class, block)) {
+            central_give(&block, 1);
+            refused++;
+        }
+        assert(spares_bytes(heap) <= max);
+    }
+    assert(refused > 0 && spares_bytes(heap) > 0);
+    heap_end(heap);
+    heap_drop_parked(0, 0);
+}
+
 static void *short_life(void *unused)
 {
     struct heap *heap = unit_heap(0, 0);
@@ -587,6 +609,7 @@ int main(void)
     bins_used_little_shrink();
     spares_are_counted_and_go_home(CLASS_LAST, 0);
     spares_are_counted_and_go_home(CLASS_SMALL_LAST, 1);
+    spares_take_little_memory();
     parked_heaps_serve_the_next_thread();
     only_so_many_heaps_are_parked();
     very_many_threads_share_no_lists();
