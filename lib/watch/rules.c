@@ -40,7 +40,9 @@ NOINLINE uint64_t rule_learn(uintptr_t pc)
         if (!lasting)
             return word;
     }
-    store_relaxed(other, load_relaxed(first));
+    uint64_t before_it = load_relaxed(first);
+    if (before_it != 0 || load_relaxed(other) == word) /* or no page is touched for nothing */
+        store_relaxed(other, before_it);
     store_relaxed(first, word);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     rule_note(first);

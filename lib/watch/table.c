@@ -118,7 +118,7 @@ static NOINLINE void index_move(struct table *table, uint32_t from)
                                 __ATOMIC_RELAXED);
 }
 
-/* The newest index; adds a longer one first if it is half full. NULL if memory is out. */
+/* The newest index; adds a longer one first if it is three quarters full. NULL if memory is out. */
 static uint64_t *index_newest(struct table *table, unsigned *number, struct limit limit)
 {
     for (;;) { /* repeats only if another thread has added an index */
@@ -130,7 +130,7 @@ static uint64_t *index_newest(struct table *table, unsigned *number, struct limi
         bool full = count >= size - size / 8;
         if (unlikely(full) && load_acquire(&table->moved) < *number)
             index_move(table, *number - 1); /* the thread that started it is slow or has exited */
-        if (count >= size / 2 && *number + 1 < TABLE_INDEXES &&
+        if (count >= size - size / 4 && *number + 1 < TABLE_INDEXES &&
             load_acquire(&table->moved) == *number &&
             memory_make(&table->indexes[*number + 1], sizeof(uint64_t) << index_shift(*number + 1),
                         limit)) {
