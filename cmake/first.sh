@@ -9,10 +9,12 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
 cat >"$place/small.c" <<'END'
-/* small MIN MAX: 1 MiB in blocks of MIN to MAX bytes, in two threads; some are freed or resized. */
+/* small MIN MAX [SECONDS]: 1 MiB in blocks of MIN to MAX bytes, in two threads, again and again for
+ * that long; some are freed or resized. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static size_t least, most;
 
@@ -38,13 +40,42 @@ int main(int count, char **arguments)
 {
     pthread_t other;
     least = strtoul(arguments[1], NULL, 10), most = strtoul(arguments[2], NULL, 10);
-    if (count != 3 || pthread_create(&other, NULL, run, NULL) != 0)
+    time_t end = time(NULL) + (count > 3 ? atoi(arguments[3]) : 0);
+    if (count < 3 || pthread_create(&other, NULL, run, NULL) != 0)
         return 1;
-    run(NULL);
+    do
+        run(NULL);
+    while (time(NULL) < end);
     return pthread_join(other, NULL);
 }
 END
 cc -O1 -pthread -o "$place/small" "$place/small.c"
+
+cat >"$place/list.cc" <<'END'
+/* Threads that free what earlier ones have made, and wait for each other. */
+#include <memory>
+#include <thread>
+#include <vector>
+
+enum { THREADS = 4, TURNS = 20 };
+
+int main()
+{
+    std::vector<std::unique_ptr<std::vector<int>>> kept(1000);
+    auto renew = [&kept](unsigned first) {
+        for (unsigned i = first; i < kept.size(); i += THREADS)
+            kept[i] = std::make_unique<std::vector<int>>(i * 37 % 500);
+    };
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        std::vector<std::thread> threads;
+        for (unsigned i = 0; i < THREADS; i++)
+            threads.emplace_back(renew, (i + turn) % THREADS);
+        for (auto &thread : threads)
+            thread.join();
+    }
+}
+END
+c++ -O1 -pthread -o "$place/list" "$place/list.cc"
 
 runs=0
 run() {
@@ -54,8 +85,11 @@ run() {
 }
 run "$place/small" 16 1000
 run "$place/small" 1000 200000
+run "$place/small" 16 1000 8 # looks for idle memory and judges the pace of its samples
+run "$place/small" 1000 200000 12 # returns memory; threads wait for each other
 MEMOIR=heap.rate:32k run "$place/small" 16 1000
 MEMOIR=heap.rate:32k run "$place/small" 1000 200000
+run "$place/list"
 run sh -c 'for i in 1 2 3; do x=$i$x; done; echo $x'
 run perl -e 'my %h; $h{$_} = $_ x 10 for 1 .. 5000; print scalar keys %h'
 run sh -c '(x=$(echo 1); echo $x)' # children of a fork, each counted with what its parent ran before
