@@ -77,8 +77,8 @@ int main(void)
 C
 # answer OPTIONS EXPECTED
 answer() {
-    mkdir -p "lib$1" && "$CC" -shared -fPIC $1 version.c -o "lib$1/libversion.so" || fail "no library"
-    "$CC" -fno-builtin program.c -o "program$1" -Llib"$1" -lversion -Wl,-rpath,"$place/lib$1" || fail "no program"
+    mkdir -p "lib$1" && "$CC" -shared -fPIC $1 version.c -o "lib$1/libtcmalloc_version.so" || fail "no library"
+    "$CC" -fno-builtin program.c -o "program$1" -Llib"$1" -ltcmalloc_version -Wl,-rpath,"$place/lib$1" || fail "no program"
     got=$(LD_PRELOAD=$MEMOIR_LIB "./program$1" 2>&1)
     [ "$got" = "$2" ] || fail "$1: $got"
 }
