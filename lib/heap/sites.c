@@ -33,11 +33,13 @@ uint32_t sites_peak_epoch = 1; /* no site has saved this epoch yet */
 
 static struct lock renew_lock = {.rank = LOCK_SITES}; /* for sites that no single thread owns */
 static uint32_t folds;                                /* odd while a fold is under way */
-static BULK uint32_t slabs[TABLE_SLABS];
-struct table sites_table = {
-    .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
+BULK uint32_t sites_slabs[TABLE_SLABS];
+struct table sites_table = {.entry_bytes = sizeof(struct site),
+                            .slab_shift = SITES_SLAB_SHIFT,
+                            .count = 1,
+                            .slabs = sites_slabs};
 
-_Static_assert(TABLE_SLABS << 3 == 1 << SITE_ID_BITS, "numbers of sites have room");
+_Static_assert(TABLE_SLABS << SITES_SLAB_SHIFT == 1 << SITE_ID_BITS, "numbers of sites have room");
 
 _Static_assert(CLASS_COUNT + ((64 - LARGE_MIN_LOG) << LARGE_STEPS_SHIFT) <= 1 << SITE_CLASS_BITS,
                "kinds of large blocks have room");

@@ -86,10 +86,12 @@ INLINE uint32_t site_thread(const struct site *site)
     return (uint32_t)(site->entry.a >> 32);
 }
 
+enum { SITES_SLAB_SHIFT = 3 };
 extern HIDDEN struct table sites_table;
+extern HIDDEN uint32_t sites_slabs[TABLE_SLABS];
 INLINE struct site *site_at(uint32_t id)
 {
-    return table_at(&sites_table, id);
+    return table_entry(sites_slabs, SITES_SLAB_SHIFT, sizeof(struct site), id);
 }
 
 /* If memory is out, a site without a known stack and thread; 0 if memory is out for that, too. */

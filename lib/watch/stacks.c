@@ -3,7 +3,8 @@
  * See lib/watch/stacks.h. A stack is added frame by frame, from the root: each frame looks for its
  * pc among the children of the node before. Three shortcuts make that cheap: the frames that the
  * walk shares with the thread's last walk have known nodes; each node remembers the child that was
- * looked up last; and a whole stack that was added before is found by a hash of its leaf.
+ * looked up last, and a small table the last ones of all; and a whole stack that was added before
+ * is found by a hash of its leaf.
  */
 #include "lib/watch/stacks.h"
 
@@ -22,10 +23,13 @@ struct node {
     uint32_t unused;
 };
 
+enum { SLAB_SHIFT = 8 };
 static BULK uint32_t slabs[TABLE_SLABS];
 static struct table nodes = {
-    .entry_bytes = sizeof(struct node), .slab_shift = 8, .count = 2, .slabs = slabs};
+    .entry_bytes = sizeof(struct node), .slab_shift = SLAB_SHIFT, .count = 2, .slabs = slabs};
 static uint64_t refused;
+
+INLINE void *node_at(uint32_t id);
 
 typedef uint32_t adder(struct table *, uint64_t, uint32_t, uint64_t, bool *);
 INLINE uint32_t add(struct walk *walk, adder *table);
@@ -70,12 +74,17 @@ static uint32_t *memo_of(const struct walk *walk)
     return &memo[hash >> (64 - SHIFT)];
 }
 
+INLINE void *node_at(uint32_t id)
+{
+    return table_entry(slabs, SLAB_SHIFT, sizeof(struct node), id);
+}
+
 /* Whether the nodes from `node` to the root are those of the walk; if so, fills in walk->nodes.
  * Nodes that were added together lie side by side, so this is faster than looking up each. */
 static bool is_stack(struct walk *walk, uint32_t node)
 {
     for (uint32_t i = walk->count; i-- > 0;) {
-        const struct table_entry *entry = table_at(&nodes, node);
+        const struct table_entry *entry = node_at(node);
         if (node <= STACK_OTHER || load_relaxed(&entry->a) != walk->pcs[i])
             return false;
         walk->nodes[i] = node;
@@ -99,7 +108,7 @@ typedef void *row_maker(enum sheet_kind kind, uint32_t number);
 /* Into the recorder file. False: it has no memory for it now. */
 static bool node_copy(uint32_t id, row_maker *make)
 {
-    const struct table_entry *entry = table_at(&nodes, id);
+    const struct table_entry *entry = node_at(id);
     struct recorder_node *copy = make(SHEET_NODES, id);
     if (copy == NULL)
         return false;
@@ -150,26 +159,56 @@ void stacks_catch_up(void)
         }
 }
 
+INLINE bool is_node(uint32_t id, uintptr_t pc, uint32_t caller)
+{
+    const struct table_entry *entry = node_at(id);
+    return load_relaxed(&entry->a) == pc && entry->b == caller;
+}
+
+INLINE uint32_t child_lately(uint32_t caller, uintptr_t pc, adder *table);
+INLINE uint32_t child_find(uint32_t caller, uintptr_t pc, adder *table);
+
 INLINE uint32_t child_of(uint32_t caller, uintptr_t pc, adder *table)
 {
     static struct node root; /* of STACK_NONE */
-    struct node *node = caller == STACK_NONE ? &root : table_at(&nodes, caller);
+    struct node *node = caller == STACK_NONE ? &root : node_at(caller);
     uint32_t child = load_acquire(&node->child);
-    if (child != 0) {
-        const struct table_entry *entry = table_at(&nodes, child);
-        if (load_relaxed(&entry->a) == pc)
-            return child;
-    }
+    if (likely(child != 0 && is_node(child, pc, caller)))
+        return child;
+    child = child_lately(caller, pc, table);
+    if (child != 0)
+        store_release(&node->child, child);
+    return child;
+}
+
+/* Not its caller's last child, but perhaps one of the last that were looked up. A small program
+ * touches no memory for these: the table is short, so that a search costs little. */
+INLINE uint32_t child_lately(uint32_t caller, uintptr_t pc, adder *table)
+{
+    enum { MANY = 256, SHIFT = 12 }; /* 4,096 entries are 16 KiB */
+    static BULK uint32_t lately[1 << SHIFT];
+    if (table_count(&nodes) < MANY)
+        return child_find(caller, pc, table);
+    uint32_t *place = &lately[hash_word(pc ^ (uint64_t)caller << 32) >> (64 - SHIFT)];
+    uint32_t child = load_acquire(place);
+    if (child != 0 && is_node(child, pc, caller))
+        return child;
+    if ((child = child_find(caller, pc, table)) != 0)
+        store_release(place, child);
+    return child;
+}
+
+/* In the table, and in the recorder file if it is new. */
+INLINE uint32_t child_find(uint32_t caller, uintptr_t pc, adder *table)
+{
     bool fresh;
-    child = table(&nodes, pc, caller, config.heap_memory, &fresh);
+    uint32_t child = table(&nodes, pc, caller, config.heap_memory, &fresh);
     if (fresh && mirror_on()) {
         if (table == table_add)
             node_copy(child, mirror_row_make);
         else if (!node_copy(child, mirror_row_try))
             behind_note(child);
     }
-    if (child != 0)
-        store_release(&node->child, child);
     return child;
 }
 
@@ -193,7 +232,7 @@ bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc)
 {
     if (node <= STACK_OTHER || node >= table_count(&nodes))
         return false;
-    const struct table_entry *entry = table_at(&nodes, node);
+    const struct table_entry *entry = node_at(node);
     *pc = (uintptr_t)load_acquire(&entry->a);
     *caller = entry->b;
     return *pc != 0;
@@ -230,7 +269,7 @@ uint32_t *stacks_sites(uint32_t stack)
     static uint32_t without_node[STACK_OTHER + 1];
     if (stack <= STACK_OTHER)
         return &without_node[stack];
-    struct table_entry *entry = table_at(&nodes, stack);
+    struct table_entry *entry = node_at(stack);
     return &entry->link;
 }
 
@@ -238,7 +277,7 @@ void stacks_recover(void)
 {
     table_recover(&nodes);
     for (uint32_t id = STACK_OTHER + 1; id < table_count(&nodes); id++) {
-        struct table_entry *entry = table_at(&nodes, id);
+        struct table_entry *entry = node_at(id);
         if (entry->a == 0)
             entry->a = 1;
     }
@@ -250,7 +289,7 @@ void stacks_recover(void)
 void stacks_abandoned(void)
 {
     for (uint32_t id = stacks_count(); id < table_count(&nodes); id++) {
-        struct table_entry *entry = table_at(&nodes, id);
+        struct table_entry *entry = node_at(id);
         uint64_t none = 0;
         __atomic_compare_exchange_n(&entry->a, &none, 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }

@@ -52,12 +52,17 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t max, bo
  * entries, if that can be had now. */
 uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t max, bool *fresh);
 void table_reserve(struct table *table, uint64_t max);
-/* The entry of a number that was handed out. */
+/* The entry of a number that was handed out; all but the number may be known when compiling, which
+ * saves half of the instructions. */
+INLINE void *table_entry(const uint32_t *slabs, uint32_t slab_shift, uint32_t entry_bytes,
+                         uint32_t id)
+{
+    uint32_t slab = load_acquire(&slabs[id >> slab_shift]);
+    return (char *)meta_at(slab) + (size_t)(id & ((1u << slab_shift) - 1)) * entry_bytes;
+}
 INLINE void *table_at(const struct table *table, uint32_t id)
 {
-    uint32_t slab = load_acquire(&table->slabs[id >> table->slab_shift]);
-    return (char *)meta_at(slab) +
-           (size_t)(id & ((1u << table->slab_shift) - 1)) * table->entry_bytes;
+    return table_entry(table->slabs, table->slab_shift, table->entry_bytes, id);
 }
 /* In a forked child: another thread of the parent may have been about to move an index. */
 void table_recover(struct table *table);

@@ -430,11 +430,15 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
     return at;
 }
 
-/* The usual count is one: a loop that allocates. */
-static void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
+/* Downwards. The usual count is one, of a loop that allocates, or a few: then words behind them go
+ * along, if there is nothing in their place yet, as a call of memmove would take longer. */
+INLINE void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
 {
+    enum { FEW = 8 };
     if (likely(count == 1))
         *to = *from;
+    else if (likely(count <= FEW && from - to >= FEW))
+        memcpy(to, from, FEW * sizeof *to);
     else
         memmove(to, from, count * sizeof *to);
 }
