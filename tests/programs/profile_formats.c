@@ -178,6 +178,12 @@ bool threads_row(uint32_t number, struct thread_row *thread)
     return true;
 }
 
+bool threads_counts(uint32_t number, struct thread_counts *counts)
+{
+    (void)number, (void)counts;
+    return false;
+}
+
 /* No CPU profile. */
 /* No recorder file, and no scan for lost blocks. */
 bool mirror_code_new;
