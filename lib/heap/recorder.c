@@ -11,15 +11,30 @@ enum { IDLE_MAX = 16 }; /* recorders are 8 KiB: the idle ones stay below 128 KiB
 static struct recorder *idle[IDLE_MAX];
 static uint32_t made;
 static uint32_t names;
-static __thread struct recorder *mine; /* kept, or borrowed for this call */
+__thread struct recorder *recorder_mine;
 
 /* What a thread keeps when it gives a borrowed recorder back. */
 static __thread uint32_t name;          /* unique; 0: the thread had no recorder yet */
 static __thread struct own_stack stack; /* kept because finding it takes system calls */
 
-struct recorder *recorder_kept(void)
+static struct recorder *recorder_find(void);
+static void recorder_own(struct recorder *recorder);
+
+struct recorder *recorder_take(void)
 {
-    return mine != NULL && mine->kept ? mine : NULL;
+    struct recorder *recorder = recorder_kept();
+    if (likely(recorder != NULL))
+        return recorder;
+    recorder = recorder_find();
+    if (recorder == NULL)
+        return NULL;
+    if (recorder->owner != name || name == 0)
+        recorder_own(recorder);
+    recorder->kept = heap_self != NULL && heap_self->watched;
+    recorder_mine = recorder;
+    if (recorder->kept)
+        threads_keep(recorder);
+    return recorder;
 }
 
 static struct recorder *idle_take(unsigned place)
@@ -70,22 +85,6 @@ static void recorder_own(struct recorder *recorder)
         recorder->sites[i].site = 0;
 }
 
-struct recorder *recorder_take(void)
-{
-    if (mine != NULL && likely(mine->kept))
-        return mine;
-    struct recorder *recorder = recorder_find();
-    if (recorder == NULL)
-        return NULL;
-    if (recorder->owner != name || name == 0)
-        recorder_own(recorder);
-    recorder->kept = heap_self != NULL && heap_self->watched;
-    mine = recorder;
-    if (recorder->kept)
-        threads_keep(recorder);
-    return recorder;
-}
-
 void recorder_put_back(struct recorder *recorder)
 {
     for (unsigned i = 0; i < IDLE_MAX; i++) {
@@ -104,7 +103,7 @@ void recorder_give(struct recorder *recorder)
     if (recorder->kept)
         return;
     stack = recorder->walk.own;
-    mine = NULL;
+    recorder_mine = NULL;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     recorder_put_back(recorder);
 }
@@ -114,7 +113,7 @@ void recorder_drop(void)
     struct recorder *recorder = recorder_kept();
     if (recorder == NULL)
         return;
-    mine = NULL;
+    recorder_mine = NULL;
     threads_keep(NULL);
     recorder_put_back(recorder);
 }
@@ -134,12 +133,12 @@ bool recorder_own_stack(uintptr_t sp)
 /* A walk that was interrupted is incomplete. */
 void recorder_abandoned(void)
 {
-    struct recorder *recorder = mine;
+    struct recorder *recorder = recorder_mine;
     if (recorder == NULL)
         return;
     walk_forget(&recorder->walk);
     if (!recorder->kept) {
-        mine = NULL;
+        recorder_mine = NULL;
         recorder_put_back(recorder);
     }
 }

@@ -42,8 +42,14 @@ INLINE void recorder_clear(struct recorder *recorder)
     recorder->batch = (struct batch){0};
     recorder->allocated_max = recorder->freed_max = recorder->room = 0;
 }
+/* What the calling thread keeps, or has borrowed for this call. */
+extern HIDDEN __thread struct recorder *recorder_mine;
 /* The calling thread's own recorder; NULL if it borrows. */
-struct recorder *recorder_kept(void);
+INLINE struct recorder *recorder_kept(void)
+{
+    struct recorder *mine = recorder_mine;
+    return mine != NULL && mine->kept ? mine : NULL;
+}
 /* The thread goes back to borrowing. */
 void recorder_drop(void);
 /* The thread ends: its later allocations are counted elsewhere, so it owns no sites any more. */

@@ -304,11 +304,8 @@ void sites_copy(void)
 
 /* ---- peaks, eras, folds ---- */
 
-void site_save(struct site *site, uint32_t id)
+void site_save_now(struct site *site, uint32_t id, uint32_t epoch)
 {
-    uint32_t epoch = load_relaxed(&sites_peak_epoch);
-    if (load_relaxed(&site->peak_epoch) == epoch)
-        return;
     struct track_sum live = site_live(site);
     store_relaxed(&site->peak.objects, live.objects);
     store_relaxed(&site->peak.requested, live.requested);

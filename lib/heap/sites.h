@@ -112,7 +112,13 @@ INLINE void site_use(struct site *site)
 extern HIDDEN uint32_t sites_peak_epoch;
 /* Called before a site changes: saves what was live at the last peak, unless it is saved already.
  */
-void site_save(struct site *site, uint32_t id);
+void site_save_now(struct site *site, uint32_t id, uint32_t epoch);
+INLINE void site_save(struct site *site, uint32_t id)
+{
+    uint32_t epoch = load_relaxed(&sites_peak_epoch);
+    if (load_relaxed(&site->peak_epoch) != epoch)
+        site_save_now(site, id, epoch);
+}
 /* The thread with this number has ended: adds its counts to those of all ended threads and empties
  * its sites. False if some of its blocks are live. */
 bool sites_fold(uint32_t thread);
