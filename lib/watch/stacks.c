@@ -214,8 +214,11 @@ INLINE uint32_t child_find(uint32_t caller, uintptr_t pc, adder *table)
 
 INLINE uint32_t add(struct walk *walk, adder *table)
 {
-    uint32_t node = walk->same == 0 ? STACK_NONE : walk->nodes[walk->same - 1];
-    for (uint32_t i = walk->same; i < walk->count; i++) {
+    uint32_t known = walk->same;
+    while (known > 0 && unlikely(walk->nodes[known - 1] == STACK_OTHER)) /* perhaps there is now */
+        known--;
+    uint32_t node = known == 0 ? STACK_NONE : walk->nodes[known - 1];
+    for (uint32_t i = known; i < walk->count; i++) {
         uint32_t next = STACK_OTHER;
         if (node != STACK_OTHER && walk->pcs[i] != 0)
             next = child_of(node, walk->pcs[i], table);

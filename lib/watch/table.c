@@ -231,7 +231,7 @@ uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t max
 
 void table_reserve(struct table *table, uint64_t max)
 {
-    struct limit limit = {max, false};
+    struct limit limit = {max, true};
     unsigned number;
     uint32_t slab = (load_relaxed(&table->count) >> table->slab_shift) + 1;
     index_newest(table, &number, limit);

@@ -110,12 +110,16 @@ static void numbers_are_complete_up_to_the_count(void)
 
 static void beyond_the_cap_all_is_other(void)
 {
-    static struct walk walk;
+    static struct walk walk, last;
     uint32_t before = stacks_count(), refused = 0;
     config.heap_memory = 0;
     for (uint32_t i = STACKS; i < 2 * STACKS; i++) {
         walk_make(&walk, i);
-        refused += stacks_add(&walk) == STACK_OTHER;
+        if (stacks_add(&walk) != STACK_OTHER)
+            continue;
+        refused++;
+        if (walk.count > 1 && walk.nodes[walk.count - 2] == STACK_OTHER)
+            last = walk;
     }
     assert(refused > 0 && stacks_refused() == refused);
     assert(stacks_count() - before <= 256); /* what the last slab had room for */
@@ -124,6 +128,8 @@ static void beyond_the_cap_all_is_other(void)
     config.heap_memory = 64 << 20;
     walk_make(&walk, 2 * STACKS - 1);
     assert(is_stack(stacks_add(&walk), &walk));
+    last.same = last.count - 1; /* as a thread's next walk has it, from the same callers */
+    assert(is_stack(stacks_add(&last), &last));
 }
 
 int main(void)
