@@ -16,6 +16,7 @@
  * of some hundred threads share one. */
 enum { HANDLERS = 8, SIGNALS = 64, OWNER_BITS = 10, TID_BITS = 22 };
 enum { FRAME_SIZE = 51 /* AT_MINSIGSTKSZ */, FRAME_OLD = 2048, OURS = 4096 /* a dump's */ };
+enum { PROGRAMS = 8192 /* what a handler of the program's may use */ };
 
 /* In the kernel's layout. */
 struct action {
@@ -26,7 +27,8 @@ struct action {
 };
 
 static const void *handlers[HANDLERS];
-static bool unfit; /* a stack that we can't use has been seen */
+static bool unfit; /* a stack that we can't use has been seen, */
+static bool small; /* or one that has no room for two handlers */
 /* Which thread has the stack at an address: the address, then the thread. Of two addresses with one
  * place the older one is forgotten. */
 static BULK uint64_t owners[1 << OWNER_BITS];
@@ -60,13 +62,20 @@ void alternate_look(uintptr_t low, size_t size)
     here.size = size;
     if (size == 0)
         return;
-    size_t frame = getauxval(FRAME_SIZE);
+    size_t told = getauxval(FRAME_SIZE), frame = told == 0 ? FRAME_OLD : told;
+    if (size < 2 * frame + OURS + PROGRAMS)
+        store_relaxed(&small, true);
     mine = owner_make(low);
     uint64_t last = __atomic_exchange_n(owner_at(low), mine, __ATOMIC_RELAXED);
     bool shared = last >> TID_BITS == mine >> TID_BITS &&
                   os_thread_of_alive(os_pid(), (pid_t)(last & ((1u << TID_BITS) - 1)));
-    if (shared || size < (frame == 0 ? FRAME_OLD : frame) + OURS)
+    if (shared || size < frame + OURS)
         leave_all();
+}
+
+bool alternate_small(void)
+{
+    return load_relaxed(&small);
 }
 
 uintptr_t alternate_low(void)

@@ -18,6 +18,9 @@
 int alternate_flag(const void *handler);
 /* The calling thread, which blocks all signals, now has this alternate stack; size 0: none. */
 void alternate_look(uintptr_t low, size_t size);
+/* Whether a thread has had one with too little room for a handler of ours above one of the
+ * program's, which may block all signals but libc's. */
+bool alternate_small(void);
 /* Where the calling thread's begins, as `alternate_look` was told; 0: it has none. */
 uintptr_t alternate_low(void);
 /* The memory of a stack at `low` goes: if it is another thread's, no handler of ours uses such

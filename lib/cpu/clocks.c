@@ -194,7 +194,8 @@ static bool timer_exchange(int32_t *timer, int clock, const struct task *task, u
                            uint64_t first_ns, uint64_t every_ns)
 {
     int32_t before = load_acquire(timer);
-    int now = before < 0 ? -1 : os_timer_make(clock, (pid_t)task->tid, INTERRUPT_LIBCS, value);
+    int signal = signal_of(load_relaxed(&task->deaf));
+    int now = before < 0 ? -1 : os_timer_make(clock, (pid_t)task->tid, signal, value);
     if (now < 0)
         return false;
     bool changed =
@@ -205,15 +206,17 @@ static bool timer_exchange(int32_t *timer, int clock, const struct task *task, u
     return changed;
 }
 
-bool clocks_hear(uint32_t number)
+bool clocks_hear(uint32_t number, bool deaf)
 {
     struct task *task = tasks_at(number);
     uint64_t period = load_relaxed(&period_ns);
+    store_relaxed(&task->deaf, deaf);
     if (load_acquire(&task->wall_timer) >= 0 &&
         !timer_exchange(&task->wall_timer, OS_CLOCK_WALL, task,
-                        interrupt_value(number | CLOCKS_WALL), period, 0))
+                        interrupt_value(number | CLOCKS_WALL), period, 0)) {
+        store_relaxed(&task->deaf, !deaf);
         return false;
-    store_relaxed(&task->deaf, true);
+    }
     return timer_exchange(&task->timer, os_thread_clock((pid_t)task->tid), task,
                           interrupt_value(number), 1 + phase(period), period);
 }
@@ -340,10 +343,10 @@ static int scout_make(int clock, int signal, uint64_t every_ns)
     return timer;
 }
 
-void clocks_scout(bool on)
+void clocks_scout(bool on, bool libcs)
 {
-    bool libcs = on && interrupt_open_libcs(), wall = load_relaxed(&wall_now);
-    bool deaf = libcs && load_relaxed(&any_deaf), second = libcs && (wall || !deaf);
+    bool wall = load_relaxed(&wall_now), deaf = libcs && load_relaxed(&any_deaf);
+    bool second = on && libcs && (wall || !deaf);
     int process = OS_CLOCK_PROCESS;
     int first_now = on ? scout_make(process, signal_of(deaf), SCOUT_NS) : -1;
     int second_now = second ? scout_make(wall ? OS_CLOCK_WALL : process, INTERRUPT_LIBCS, NS) : -1;
@@ -355,16 +358,39 @@ void clocks_scout(bool on)
 }
 
 /* In a static program libc's handler may take the place of ours unseen. */
-void clocks_scout_deaf(void)
+void clocks_scout_deaf(bool deaf)
 {
     int before = load_acquire(&scout);
-    if (os_static() || __atomic_exchange_n(&any_deaf, true, __ATOMIC_RELAXED) || before < 0)
+    int second = deaf ? -1 : __atomic_exchange_n(&scout_deaf, -1, __ATOMIC_ACQ_REL);
+    if (second >= 0)
+        os_timer_remove(second);
+    if (os_static() || __atomic_exchange_n(&any_deaf, deaf, __ATOMIC_RELAXED) == deaf || before < 0)
         return;
-    int now = scout_make(OS_CLOCK_PROCESS, INTERRUPT_LIBCS, SCOUT_NS);
+    int now = scout_make(OS_CLOCK_PROCESS, signal_of(deaf), SCOUT_NS);
     bool changed = now >= 0 && __atomic_compare_exchange_n(&scout, &before, now, false,
                                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     if (now >= 0)
         os_timer_remove(changed ? before : now);
+}
+
+/* All threads that run use up CPU time until the next one is heard. */
+bool clocks_heard(void)
+{
+    enum { PAUSE_MS = 20, PAUSES = 5, BUSY_MAX = 64 };
+    static uint64_t next_ms;
+    static uint32_t count;
+    uint64_t now_ms = os_now_ms(), next = load_relaxed(&next_ms);
+    if (now_ms < next || !__atomic_compare_exchange_n(&next_ms, &next, now_ms + PAUSE_MS, false,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return false;
+    int timer = load_acquire(&scout), second = load_acquire(&scout_deaf);
+    uint64_t busy = tasks_count() < BUSY_MAX ? tasks_count() : BUSY_MAX;
+    uint64_t used_ns = busy * PAUSE_MS * (NS / 1000);
+    if (timer >= 0)
+        os_timer_set(timer, SCOUT_NS + used_ns, SCOUT_NS);
+    if (second >= 0)
+        os_timer_set(second, NS + used_ns, NS);
+    return __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED) % PAUSES == 0;
 }
 
 /* Either the thread sees that the profile has ended, or `clocks_settle` sees the thread. */

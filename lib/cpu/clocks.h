@@ -51,8 +51,9 @@ uint64_t clocks_drawn_ns(struct task *task);
 /* How much of it there is. Another thread's answer is only about right. */
 uint64_t clocks_unheard_ns(const struct task *task);
 /* A thread that does not hear its clocks gets others, which send libc's signal, and is `deaf` from
- * then on. Not in the thread itself. False: it has none, or there is no other for it. */
-bool clocks_hear(uint32_t number);
+ * then on; or it gets the usual ones again. Not in the thread itself. False: it has none, or there
+ * is no other for it. */
+bool clocks_hear(uint32_t number, bool deaf);
 /* In the handler: there is no sample of `ns` that were told of. A later one, or the thread's end,
  * stands for them. */
 void clocks_untell(struct task *task, uint64_t ns);
@@ -73,12 +74,18 @@ uint32_t clocks_look_min(const struct task *task);
 /* Threads that have such a timer. */
 uint32_t clocks_walls(void);
 
-/* A timer of the process that rings 10 times a second of CPU time, in whichever thread: so threads
- * that did not begin through us are found. Its value is that of TASK_NONE. */
-void clocks_scout(bool on);
-/* There are deaf threads, perhaps no others: it sends libc's signal, too, from now on. Until then a
- * second one does, once a second of CPU time; where all time counts, once a second. */
-void clocks_scout_deaf(void);
+/* A timer of the process that rings 10 times a second of CPU time, in whichever thread, while no
+ * thread's own clock is heard: so threads that did not begin through us are found. Its value is
+ * that of TASK_NONE. `libcs`: libc's signal may be sent. Then a second timer sends it, once a
+ * second of CPU time; where all time counts, once a second. */
+void clocks_scout(bool on, bool libcs);
+/* There are deaf threads, perhaps no others: the first one sends libc's signal, too, from now on.
+ * Or none may send it any more. */
+void clocks_scout_deaf(bool deaf);
+/* In the handler: a thread's own clock is heard, and the timers above wait. They send a signal to
+ * the process, and a thread that is woken by one which another thread then takes is told of EINTR
+ * by epoll_wait and sigtimedwait. Whether it is time to do what a ring of theirs would. */
+bool clocks_heard(void);
 /* Around a thread's changes to its own clock outside of a handler, while the profile runs: its end
  * waits for them, a second at most, before it removes the clocks of other threads. */
 void clocks_own_begin(void);

@@ -19,7 +19,6 @@
 #include "base/os_timer.h"
 #include "lib/alloc/alloc.h"
 #include "lib/cpu/clocks.h"
-#include "lib/cpu/deaf.h"
 #include "lib/cpu/ends.h"
 #include "lib/cpu/events.h"
 #include "lib/cpu/wall.h"
@@ -130,7 +129,7 @@ static int begin_locked(const struct cpu_wish *wish, uint64_t blocked)
         if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
             task_joined(number);
     tasks_scan(&first_scan);
-    clocks_scout(true);
+    clocks_scout(true, deaf_can_hear());
     about_copy();
     return 0;
 }
@@ -201,7 +200,7 @@ static void end_locked(void)
     ends_count();
     store_release(&cpu_running, 0);
     interrupt_expect(false);
-    clocks_scout(false);
+    clocks_scout(false, false);
     clocks_settle(); /* what threads do to their own */
     for (uint32_t number = 1; number < tasks_count(); number++)
         if (load_acquire(&tasks_at(number)->state) == TASK_LIVES) {
@@ -393,8 +392,8 @@ void cpu_thread_end(const struct caller *at)
     os_signals_set(before, NULL);
 }
 
-/* The timer of the process rang: is the thread that it came upon known? Now and then all are looked
- * for. */
+/* The timer of the process rang, or was due: is the thread that it came upon known? Now and then
+ * all are looked for. */
 static void look_around(void)
 {
     static uint32_t rings;
@@ -470,10 +469,10 @@ static void on_interrupt(const void *about, void *context)
     uint32_t value = value_of(info), number = value & ~CLOCKS_WALL;
     if (number >= tasks_count())
         return;
-    if (number == TASK_NONE) {
+    if (number == TASK_NONE || clocks_heard())
         look_around();
+    if (number == TASK_NONE)
         return;
-    }
     struct task *task = tasks_at(number);
     if (task->samples == 0)
         task->shares_memory = os_tid() != (pid_t)task->tid;
@@ -579,7 +578,7 @@ void cpu_fork_child(void)
             cpu_thread_begin();
         else
             task_joined(number);
-        clocks_scout(true);
+        clocks_scout(true, deaf_can_hear());
     }
     cpu_fork_parent();
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "lib/cpu/course.h"
+#include "lib/cpu/deaf.h"
 #include "lib/cpu/samples.h"
 #include "lib/cpu/waits.h"
 

@@ -5,6 +5,7 @@
  */
 #include "lib/cpu/deaf.h"
 
+#include "base/alternate.h"
 #include "base/compiler.h"
 #include "base/confine.h"
 #include "base/os.h"
@@ -23,7 +24,7 @@ enum {
 };
 
 static int signal_now;
-static bool can_hear; /* our handler is in the place of libc's */
+static bool can_hear; /* our handler is in the place of libc's, and has room everywhere */
 static bool first_look;
 static bool due; /* a look */
 /* The thread that starts the profile blocks all signals meanwhile, and these otherwise. */
@@ -35,9 +36,23 @@ void deaf_open(int signal, uint64_t blocked)
     store_relaxed(&signal_now, signal);
     starter = (uint32_t)os_tid_asked();
     starters_blocked = blocked;
-    store_relaxed(&can_hear, interrupt_open_libcs());
+    store_relaxed(&can_hear, !alternate_small() && interrupt_open_libcs());
     store_relaxed(&first_look, true);
     store_relaxed(&due, true);
+    for (uint32_t number = 1; !load_relaxed(&can_hear) && number < tasks_count(); number++)
+        store_relaxed(&tasks_at(number)->deaf, false); /* of the last profile */
+}
+
+bool deaf_can_hear(void)
+{
+    return load_relaxed(&can_hear) && interrupt_open_libcs();
+}
+
+void deaf_leave(void)
+{
+    static const struct tasks_scan look = {NULL, NULL, deaf_look};
+    if (__atomic_exchange_n(&can_hear, false, __ATOMIC_RELAXED) && !confined(CONFINE_CPU))
+        tasks_scan_start(&look);
 }
 
 static bool is_in(uint64_t signals)
@@ -48,11 +63,11 @@ static bool is_in(uint64_t signals)
 /* libc sets its own handler when the first thread is made, perhaps after ours. */
 void deaf_begin(uint32_t number, uint64_t blocked)
 {
-    if (!load_relaxed(&can_hear) || !interrupt_open_libcs())
+    if (!deaf_can_hear())
         return;
     tasks_at(number)->deaf = is_in(blocked);
     if (tasks_at(number)->deaf)
-        clocks_scout_deaf();
+        clocks_scout_deaf(true);
 }
 
 static bool is_unheard(const struct task *task)
@@ -90,12 +105,22 @@ static uint64_t blocked_by(const struct task *task, bool first)
     return first && task->tid == starter ? starters_blocked : tasks_blocked((pid_t)task->tid);
 }
 
+static void all_leave(void)
+{
+    clocks_scout_deaf(false);
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        if (load_relaxed(&tasks_at(number)->deaf))
+            clocks_hear(number, false);
+}
+
 /* Each look goes on where the last one ended. */
 void deaf_look(void)
 {
     static uint32_t at;
     bool first = __atomic_exchange_n(&first_look, false, __ATOMIC_RELAXED);
     uint32_t end = tasks_count(), asked_max = ASKED_MAX;
+    if (!load_relaxed(&can_hear))
+        all_leave();
     if (!__atomic_exchange_n(&due, false, __ATOMIC_RELAXED) || !load_relaxed(&can_hear) ||
         confined(CONFINE_OPEN))
         return;
@@ -106,10 +131,10 @@ void deaf_look(void)
         if (number == TASK_NONE || !asks || load_relaxed(&task->deaf))
             continue;
         asked++;
-        if (is_in(blocked_by(task, first)) && interrupt_open_libcs() && clocks_hear(number)) {
+        if (is_in(blocked_by(task, first)) && deaf_can_hear() && clocks_hear(number, true)) {
             asked_max = UINT32_MAX;
             events_disarm(task);
-            clocks_scout_deaf();
+            clocks_scout_deaf(true);
         }
     }
 }

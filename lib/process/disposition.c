@@ -18,6 +18,7 @@
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/os.h"
+#include "lib/cpu/cpu.h"
 #include "lib/guard/guard.h"
 #include "lib/process/ending.h"
 #include "lib/process/memory.h"
@@ -202,6 +203,8 @@ EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
     long result = arch_syscall(SYS_sigaltstack, (long)stack, (long)before, 0, 0, 0, 0);
     if (result == 0 && stack != NULL)
         signal_stack_set(stack);
+    if (alternate_small())
+        deaf_leave();
     os_signals_set(mask, NULL);
     if (result < 0)
         errno = (int)-result;

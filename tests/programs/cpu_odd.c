@@ -326,6 +326,66 @@ static int mode_aside(void)
     return pthread_join(thread, NULL);
 }
 
+/* A handler that blocks all signals on an alternate stack of the usual size, which has room for one
+ * frame of the kernel, in a thread that blocks all but that one. */
+static void on_small(int signal)
+{
+    (void)signal;
+    burn_one(wanted_ns / 10);
+}
+
+static void *run_small(void *unused)
+{
+    enum { STACK = 8192, GUARD = 65536 };
+    struct sigaction action = {.sa_handler = on_small, .sa_flags = SA_ONSTACK};
+    char *low = mmap(NULL, GUARD + STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = {.ss_sp = low + GUARD, .ss_size = STACK};
+    sigset_t all;
+    sigfillset(&all);
+    sigfillset(&action.sa_mask);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    burn_thread(wanted_ns); /* until a profiler has noticed */
+    sigemptyset(&all);
+    sigaddset(&all, SIGUSR1);
+    pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+    if (low == MAP_FAILED || mprotect(low + GUARD, STACK, PROT_READ | PROT_WRITE) != 0 ||
+        sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
+        abort();
+    for (int i = 0; i < 20; i++) {
+        burn_thread(wanted_ns / 30);
+        raise(SIGUSR1);
+    }
+    return unused;
+}
+
+static int mode_small(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_small, NULL) != 0)
+        return 2;
+    return pthread_join(thread, NULL);
+}
+
+/* A thread that waits for signals while others, which block all, work: no signal ends its wait. */
+static int mode_waiting(void)
+{
+    enum { THREADS = 2 };
+    const struct timespec shortly = {1, 0};
+    pthread_t ids[THREADS];
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&ids[i], NULL, run_aside, NULL) != 0)
+            return 3;
+    for (int i = 0; i < 3; i++)
+        if (sigtimedwait(&all, NULL, &shortly) >= 0 || errno != EAGAIN)
+            return 4;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(ids[i], NULL);
+    return 0;
+}
+
 /* By a system call, and so that libc keeps none for itself: its time can't be sampled. */
 static int mode_blocked_all(void)
 {
@@ -394,11 +454,12 @@ static const struct {
     const char *name;
     int (*run)(void);
 } modes[] = {
-    {"pending", mode_pending},   {"tiny", mode_tiny},       {"alternate", mode_alternate},
-    {"daemon", mode_daemon},     {"clone", mode_clone},     {"spawn", mode_spawn},
-    {"jump", mode_jump},         {"context", mode_context}, {"assembler", mode_assembler},
-    {"blocked", mode_blocked},   {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
-    {"handlers", mode_handlers}, {"shared", mode_shared}};
+    {"pending", mode_pending}, {"tiny", mode_tiny},       {"alternate", mode_alternate},
+    {"daemon", mode_daemon},   {"clone", mode_clone},     {"spawn", mode_spawn},
+    {"jump", mode_jump},       {"context", mode_context}, {"assembler", mode_assembler},
+    {"blocked", mode_blocked}, {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
+    {"small", mode_small},     {"waiting", mode_waiting}, {"handlers", mode_handlers},
+    {"shared", mode_shared}};
 
 int main(int count, char **arguments)
 {

@@ -89,6 +89,10 @@ run blocked && holds burn_main "main mode_blocked" 500 && holds burn_thread run_
 run aside && holds burn_main "main mode_aside" 480 && holds burn_one "main mode_aside" 250 &&
     holds burn_two "main mode_aside" 250 && holds burn_thread run_aside 500
 
+# Their signal neither reaches a handler on a stack without room for two, nor ends the waits of others.
+run small
+run waiting && holds burn_thread run_aside 1000
+
 # A thread that blocks those of libc, too, is told of.
 what=blocked_all
 run blocked_all && "$MEMOIR_TOOL" top run.memoir >out 2>message
