@@ -385,6 +385,7 @@ void cpu_thread_end(const struct caller *at)
     uint32_t number = tasks_self_search(os_tid_asked());
     if (number != TASK_NONE) {
         os_thread_name(tasks_at(number)->name);
+        deaf_end(number, before);
         ends_note(number, at);
         task_ended(number);
     }

@@ -26,7 +26,8 @@ enum {
 static int signal_now;
 static bool can_hear; /* our handler is in the place of libc's, and has room everywhere */
 static bool first_look;
-static bool due; /* a look */
+static bool due;          /* a look */
+static bool ends_blocked; /* the last thread that ended unheard blocked the signal, or a deaf one */
 /* The thread that starts the profile blocks all signals meanwhile, and these otherwise. */
 static uint32_t starter;
 static uint64_t starters_blocked;
@@ -65,9 +66,18 @@ void deaf_begin(uint32_t number, uint64_t blocked)
 {
     if (!deaf_can_hear())
         return;
-    tasks_at(number)->deaf = is_in(blocked);
+    tasks_at(number)->deaf = is_in(blocked) || load_relaxed(&ends_blocked);
     if (tasks_at(number)->deaf)
         clocks_scout_deaf(true);
+}
+
+/* One that blocked the signal itself, and lived too shortly to be found: the next ones do the same.
+ */
+void deaf_end(uint32_t number, uint64_t blocked)
+{
+    const struct task *task = tasks_at(number);
+    if (task->samples == 0 || load_relaxed(&task->deaf))
+        store_relaxed(&ends_blocked, is_in(blocked));
 }
 
 static bool is_unheard(const struct task *task)

@@ -15,6 +15,8 @@
 void deaf_open(int signal, uint64_t blocked);
 /* The thread of a row without a clock begins, and blocks these signals. */
 void deaf_begin(uint32_t number, uint64_t blocked);
+/* It ends, and blocked these. */
+void deaf_end(uint32_t number, uint64_t blocked);
 /* Whether libc's signal may be sent. */
 bool deaf_can_hear(void);
 /* The calling thread, which blocks all signals, has such a stack: that signal is not sent any more.

@@ -386,6 +386,27 @@ static int mode_waiting(void)
     return 0;
 }
 
+/* Threads that block all signals themselves, and end before that can be noticed. */
+static void *run_brief(void *unused)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    burn_thread(1000000);
+    return unused;
+}
+
+static int mode_brief(void)
+{
+    for (uint64_t ns = 0; ns < 2 * wanted_ns; ns += 1000000) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, run_brief, NULL) != 0)
+            return 2;
+        pthread_join(thread, NULL);
+    }
+    return 0;
+}
+
 /* By a system call, and so that libc keeps none for itself: its time can't be sampled. */
 static int mode_blocked_all(void)
 {
@@ -454,12 +475,12 @@ static const struct {
     const char *name;
     int (*run)(void);
 } modes[] = {
-    {"pending", mode_pending}, {"tiny", mode_tiny},       {"alternate", mode_alternate},
-    {"daemon", mode_daemon},   {"clone", mode_clone},     {"spawn", mode_spawn},
-    {"jump", mode_jump},       {"context", mode_context}, {"assembler", mode_assembler},
-    {"blocked", mode_blocked}, {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
-    {"small", mode_small},     {"waiting", mode_waiting}, {"handlers", mode_handlers},
-    {"shared", mode_shared}};
+    {"pending", mode_pending},   {"tiny", mode_tiny},       {"alternate", mode_alternate},
+    {"daemon", mode_daemon},     {"clone", mode_clone},     {"spawn", mode_spawn},
+    {"jump", mode_jump},         {"context", mode_context}, {"assembler", mode_assembler},
+    {"blocked", mode_blocked},   {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
+    {"brief", mode_brief},       {"small", mode_small},     {"waiting", mode_waiting},
+    {"handlers", mode_handlers}, {"shared", mode_shared}};
 
 int main(int count, char **arguments)
 {

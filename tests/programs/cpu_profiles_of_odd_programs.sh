@@ -89,6 +89,9 @@ run blocked && holds burn_main "main mode_blocked" 500 && holds burn_thread run_
 run aside && holds burn_main "main mode_aside" 480 && holds burn_one "main mode_aside" 250 &&
     holds burn_two "main mode_aside" 250 && holds burn_thread run_aside 500
 
+# Those of which each one is too short to be noticed.
+run brief && holds burn_thread run_brief 300
+
 # Their signal neither reaches a handler on a stack without room for two, nor ends the waits of others.
 run small
 run waiting && holds burn_thread run_aside 1000
@@ -132,7 +135,7 @@ func main() {
 	for i := 0; i < 4; i++ {
 		go func() {
 			sum := uint64(0)
-			for j := 0; j < 300; j++ {
+			for j := 0; j < 1500; j++ { // 100 samples: few are of Go alone
 				sum += uint64(C.burn_in_c(500))
 				for k := 0; k < 200000; k++ {
 					sum += uint64(k)
