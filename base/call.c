@@ -3,10 +3,9 @@
 #include "base/call.h"
 
 #include <elf.h>
-#include <stdint.h>
-
 static bool x86_64(const unsigned char *end);
 static bool aarch64(const unsigned char *end);
+static uint32_t word(const unsigned char *at);
 
 bool call_knows(unsigned machine)
 {
@@ -16,6 +15,17 @@ bool call_knows(unsigned machine)
 bool call_ends(unsigned machine, const unsigned char *end)
 {
     return machine == EM_X86_64 ? x86_64(end) : machine == EM_AARCH64 ? aarch64(end) : false;
+}
+
+uint64_t call_target(unsigned machine, const unsigned char *end, uint64_t pc)
+{
+    enum { BRANCH_AND_LINK = 0x25 }; /* with 26 bits for the distance, in instructions */
+    uint32_t code = word(end - 4);
+    if (machine == EM_X86_64 && end[-5] == 0xe8)
+        return pc + (uint64_t)(int32_t)code;
+    if (machine == EM_AARCH64 && code >> 26 == BRANCH_AND_LINK)
+        return pc - 4 + (uint64_t)((int32_t)(code << 6) >> 4);
+    return 0;
 }
 
 /* A direct call is e8 and four bytes. One through a register or memory is ff, and the byte behind
@@ -40,7 +50,11 @@ static bool x86_64(const unsigned char *end)
 /* bl, or blr with or without authentication. */
 static bool aarch64(const unsigned char *end)
 {
-    uint32_t code =
-        (uint32_t)end[-1] << 24 | (uint32_t)end[-2] << 16 | (uint32_t)end[-3] << 8 | end[-4];
+    uint32_t code = word(end - 4);
     return code >> 26 == 0x25 || (code & 0xfefff000) == 0xd63f0000;
+}
+
+static uint32_t word(const unsigned char *at)
+{
+    return (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/mismatch.h. */
+/*
+ * See lib/api/mismatch.h. Sizes are compared with what the block's mark or record tells, functions
+ * with the block's family. A pair of functions that does not fit is right all the same where a
+ * library's own operator called malloc or free.
+ */
 #include "lib/api/mismatch.h"
 
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -62,14 +67,31 @@ static void compare(const void *p, size_t size, size_t align, struct asked asked
         tell(p, "size", size, asked, caller);
 }
 
-/* An operator new that a library does not export is known by the file's own table of symbols. */
-static bool is_operator_new(uintptr_t pc)
+/* An operator that a library does not export is known by the file's own table of symbols. */
+static bool is_operator(uintptr_t pc, bool frees)
 {
     struct code_name name;
-    if (operators_of_library(pc, false))
+    if (operators_of_library(pc, frees))
         return true;
     code_name_find(pc, &name);
-    return strncmp(name.function, "_Znw", 4) == 0 || strncmp(name.function, "_Zna", 4) == 0;
+    return strncmp(name.function, frees ? "_Zdl" : "_Znw", 4) == 0 ||
+           strncmp(name.function, frees ? "_Zda" : "_Zna", 4) == 0;
+}
+
+/* An operator that ends in a jump to malloc or free leaves its caller's return address: then it is
+ * the function that was called there. The answer can take milliseconds, and programs ask for the
+ * same few places again and again. */
+static bool is_in_operator(uintptr_t pc, bool frees)
+{
+    static uintptr_t known[64]; /* return addresses, times two, plus `frees` */
+    uintptr_t key = pc << 1 | frees, *slot = &known[pc % COUNT_OF(known)];
+    if (load_relaxed(slot) == key)
+        return true;
+    uintptr_t called = code_called(pc);
+    if (!is_operator(pc, frees) && (called == 0 || !is_operator(called + 1, frees)))
+        return false;
+    store_relaxed(slot, key);
+    return true;
 }
 
 bool mismatch_fits(uint8_t family, uint32_t stack, const struct caller *caller)
@@ -80,8 +102,7 @@ bool mismatch_fits(uint8_t family, uint32_t stack, const struct caller *caller)
         return true;
     if ((family != FAMILY_MALLOC && !frees) || operators_of_library == NULL)
         return false;
-    return frees ? operators_of_library(pc, true)
-                 : stacks_node(stack, &stack, &pc) && is_operator_new(pc);
+    return (frees || stacks_node(stack, &stack, &pc)) && is_in_operator(pc, frees);
 }
 
 uint64_t mismatch_count(void)

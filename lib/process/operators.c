@@ -7,7 +7,6 @@
 #include <link.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/os.h"
 
 extern void (*_ZSt15get_new_handlerv(void))(void) __attribute__((weak));
@@ -62,13 +61,13 @@ static struct names names_of(const ElfW(Dyn) * dynamic, uintptr_t base)
     return (struct names){(const ElfW(Sym) *)symbols, (const char *)texts, (const uint32_t *)hash};
 }
 
-/* NULL: the object defines no such name. */
-static const ElfW(Sym) * symbol_of(const struct names *names, const char *name)
+/* Whether the object defines a name. */
+static bool defines(const struct names *names, const char *name)
 {
     enum { BUCKETS, FIRST, BLOOM_WORDS, HEAD = 4 };
     const uint32_t *hash = names->hash;
     if (names->symbols == NULL || names->texts == NULL || hash == NULL || hash[BUCKETS] == 0)
-        return NULL;
+        return false;
     uint32_t value = 5381;
     for (const char *at = name; *at != '\0'; at++)
         value = value * 33 + (unsigned char)*at;
@@ -79,22 +78,14 @@ static const ElfW(Sym) * symbol_of(const struct names *names, const char *name)
         uint32_t its = values[number - hash[FIRST]];
         if ((its | 1) == (value | 1) &&
             strcmp(names->texts + names->symbols[number].st_name, name) == 0)
-            return &names->symbols[number];
+            return true;
         last = (its & 1) != 0;
     }
-    return NULL;
+    return false;
 }
 
 static int object_ask(struct dl_phdr_info *info, size_t size, void *context)
 {
-    static const char *const makes[] = {"_Znwm",
-                                        "_Znam",
-                                        "_ZnwmRKSt9nothrow_t",
-                                        "_ZnamRKSt9nothrow_t",
-                                        "_ZnwmSt11align_val_t",
-                                        "_ZnamSt11align_val_t",
-                                        "_ZnwmSt11align_val_tRKSt9nothrow_t",
-                                        "_ZnamSt11align_val_tRKSt9nothrow_t"};
     struct question *question = context;
     const ElfW(Dyn) *dynamic = NULL;
     bool inside = false;
@@ -109,13 +100,7 @@ static int object_ask(struct dl_phdr_info *info, size_t size, void *context)
     if (!inside || dynamic == NULL)
         return inside;
     struct names names = names_of(dynamic, info->dlpi_addr);
-    if (question->frees)
-        question->yes = symbol_of(&names, "_ZdlPv") != NULL;
-    for (unsigned i = 0; i < COUNT_OF(makes) && !question->frees && !question->yes; i++) {
-        const ElfW(Sym) *symbol = symbol_of(&names, makes[i]);
-        question->yes = symbol != NULL &&
-                        question->pc - 1 - info->dlpi_addr - symbol->st_value < symbol->st_size;
-    }
+    question->yes = defines(&names, question->frees ? "_ZdlPv" : "_Znwm");
     return 1;
 }
 

@@ -29,8 +29,8 @@ bool operators_by_loader(struct operators *found, const struct operators *ours)
     __attribute__((weak));
 /* A library with operators of its own may bind its own calls to them, and those call malloc and
  * free: its blocks are malloc's for us, and the program's deletes of them are ours. Whether the
- * code before a return address is such an operator new; with `frees`, whether it is in such a
- * library, whose operator delete jumps to free, or is one. Absent in the static archive. */
+ * code before a return address is in such a library: its operators may be part of any function.
+ * With `frees`, operator delete counts, else operator new. Absent in the static archive. */
 bool operators_of_library(uintptr_t pc, bool frees) __attribute__((weak));
 /* The first as the linker decided it, by a member of the static archive for programs that use our
  * operators (packaging/archive/operators.c); absent elsewhere. */

@@ -12,6 +12,7 @@
 static bool is_signal_code(uintptr_t pc);
 static bool is_lonely_signal_code(uintptr_t pc);
 static bool is_after_call(uintptr_t pc);
+static FOREIGN bool bytes_copy(unsigned char *to, uintptr_t from, size_t size);
 
 void code_find(uintptr_t pc, bool interrupted, struct code *code)
 {
@@ -29,6 +30,14 @@ void code_find(uintptr_t pc, bool interrupted, struct code *code)
     }
     if (code->signal)
         code->at = pc;
+}
+
+uintptr_t code_called(uintptr_t pc)
+{
+    unsigned char code[2 * sizeof pc];
+    return bytes_copy(code, pc - sizeof code, sizeof code)
+               ? call_target(ARCH_MACHINE, code + sizeof code, pc)
+               : 0;
 }
 
 /* Copies bytes of code; `size` is at most two words. */

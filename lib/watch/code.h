@@ -26,5 +26,7 @@ struct code {
 /* `interrupted`: `pc` is the address of an interrupted instruction plus one (unwind.h). May run in
  * a signal handler. Cost: a few searches and one or two system calls. */
 void code_find(uintptr_t pc, bool interrupted, struct code *code);
+/* The function that is called by the code before a return address; 0: it is not known. */
+uintptr_t code_called(uintptr_t pc);
 
 #endif

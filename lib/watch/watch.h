@@ -7,6 +7,7 @@
 #ifndef WATCH_WATCH_H
 #define WATCH_WATCH_H
 
+#include "lib/watch/code.h"
 #include "lib/watch/code_name.h"
 #include "lib/watch/interrupt.h"
 #include "lib/watch/mirror.h"

@@ -13,6 +13,12 @@ static bool ends(unsigned machine, const char *code, size_t size)
     memcpy(bytes + sizeof bytes - size, code, size);
     return call_ends(machine, bytes + sizeof bytes);
 }
+static uint64_t target(unsigned machine, const char *code, size_t size)
+{
+    unsigned char bytes[CALL_BYTES] = {0};
+    memcpy(bytes + sizeof bytes - size, code, size);
+    return call_target(machine, bytes + sizeof bytes, 0x10000);
+}
 #define X86(code) ends(EM_X86_64, code, sizeof code - 1)
 #define ARM(code) ends(EM_AARCH64, code, sizeof code - 1)
 
@@ -42,6 +48,12 @@ int main(void)
     assert(!ARM("\x00\x00\x00\x14"));               /* b */
     assert(!ARM("\x00\x02\x1f\xd6"));               /* br x16 */
     assert(!ARM("\x1f\x20\x03\xd5"));               /* nop */
+    assert(target(EM_X86_64, "\xe8\x10\x02\x00\x00", 5) == 0x10210);
+    assert(target(EM_X86_64, "\xe8\xf0\xff\xff\xff", 5) == 0xfff0);
+    assert(target(EM_X86_64, "\xff\x15\x00\x10\x00\x00", 6) == 0);
+    assert(target(EM_AARCH64, "\x02\x00\x00\x94", 4) == 0x10004);
+    assert(target(EM_AARCH64, "\xff\xff\xff\x97", 4) == 0xfff8);
+    assert(target(EM_AARCH64, "\x00\x00\x3f\xd6", 4) == 0);
     assert(call_knows(EM_X86_64) && call_knows(EM_AARCH64) && !call_knows(EM_RISCV));
     return 0;
 }
