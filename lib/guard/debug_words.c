@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "lib/guard/report.h"
 #include "lib/watch/watch.h"
 
 enum {
@@ -105,10 +106,11 @@ static void deleter_print(struct print *out, const struct cell_event *died)
     uintptr_t pcs[FRAMES_SHOWN];
     unsigned count = stacks_frames(died->stack, pcs, FRAMES_SHOWN);
     count = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
+    bool named = config.debug_names && report_may_name();
     print_format(out, "Deleted by thread %u\n", died->thread);
     for (unsigned i = 0; i < count; i++) {
         struct code_name name = {0};
-        if (config.debug_names) {
+        if (named) {
             code_name_find(pcs[i], &name);
             code_name_demangle(&name);
         }

@@ -72,7 +72,7 @@ static bool with_names; /* the frames of the report have names */
 
 static void stacks_gather(const struct guard_report *report);
 static void modules_gather(void);
-static bool is_suppressed(const struct guard_report *report);
+static bool is_suppressed(void);
 static void tell(const struct guard_report *report);
 static int file_write(const struct guard_report *report, const char *words);
 static void headline(struct print *out, const struct guard_report *report);
@@ -93,7 +93,7 @@ bool report_make(const struct guard_report *report)
         return true;
     stacks_gather(report);
     modules_gather();
-    bool suppressed = !report->ends && suppress_any() && is_suppressed(report);
+    bool suppressed = !report->ends && suppress_any() && is_suppressed();
     if (suppressed)
         __atomic_fetch_add(&counts.suppressed, 1, __ATOMIC_RELAXED);
     else if (!report->again)
@@ -107,14 +107,17 @@ struct report_counts report_counts(void)
     return (struct report_counts){load_relaxed(&counts.errors), load_relaxed(&counts.suppressed)};
 }
 
-/* By a frame of the error's own stack, or of the allocation's. Looking for a function's name takes
- * much of the stack: in the handler of an access that may be an alternate one, with less room. Then
- * files alone count. */
-static bool is_suppressed(const struct guard_report *report)
+bool report_may_name(void)
 {
     enum { ROOM = 32 << 10 }; /* `code_name_find` has a line of maps, a path and symbols there */
-    bool named =
-        report->error > GUARD_WILD || alternate_has((uintptr_t)__builtin_frame_address(0), ROOM);
+    return alternate_has((uintptr_t)__builtin_frame_address(0), ROOM);
+}
+
+/* By a frame of the error's own stack, or of the allocation's; by files alone if there is no room
+ * to look for functions. */
+static bool is_suppressed(void)
+{
+    bool named = report_may_name();
     for (unsigned i = 0; i < 2; i++)
         for (unsigned k = 0; k < stacks[i].count; k++) {
             const struct frame *frame = &stacks[i].frames[k];
@@ -313,7 +316,8 @@ static void tell(const struct guard_report *report)
 {
     struct print out;
     print_start(&out, text, sizeof text);
-    with_names = config.debug && config.debug_names && report->error > GUARD_WILD;
+    with_names =
+        config.debug && config.debug_names && report->error > GUARD_WILD && report_may_name();
     if (report->error == GUARD_WRITTEN)
         debug_details(&out, report);
     size_t from = print_length(&out);

@@ -56,6 +56,9 @@ struct report_counts {
 struct report_counts report_counts(void);
 /* What the program calls the functions of a family: those that allocate, those that free. */
 const char *report_family(unsigned family, bool frees);
+/* Looking for a function's name takes much of the stack: whether the calling thread is not on an
+ * alternate one with less room. */
+bool report_may_name(void);
 /* In a forked child. */
 void report_forked(void);
 

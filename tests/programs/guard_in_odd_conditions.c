@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -32,6 +33,29 @@ static void by_signal(int number)
 static void in_handler(void)
 {
     signal(SIGUSR1, by_signal);
+    raise(SIGUSR1);
+}
+
+static void free_twice(int number)
+{
+    (void)number;
+    free(block);
+    free(block);
+}
+
+/* With 8 KiB beside what the kernel puts there: a report has its room, but looking for names does
+ * not. */
+static void on_a_small_stack(void)
+{
+    size_t size = (8 << 10) + getauxval(AT_MINSIGSTKSZ);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
+    char *low = mmap(NULL, page + room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (low == MAP_FAILED || mprotect(low + page, room, PROT_READ | PROT_WRITE) != 0)
+        _exit(3);
+    stack_t stack = {.ss_sp = low + page, .ss_size = room};
+    struct sigaction action = {.sa_handler = free_twice, .sa_flags = SA_ONSTACK};
+    if (sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
+        _exit(77);
     raise(SIGUSR1);
 }
 
@@ -215,6 +239,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {
         {"in_handler", in_handler},
+        {"on_a_small_stack", on_a_small_stack},
         {"in_fork", in_fork},
         {"in_last_destructor", in_last_destructor},
         {"blocked", blocked},

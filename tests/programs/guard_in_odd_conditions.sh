@@ -34,6 +34,9 @@ odd="env LD_PRELOAD=$MEMOIR_LIB ./odd"
     for case in in_handler in_last_destructor blocked without_mappings; do
         run 139 guard:full $odd $case && says 1 "$overflow"
     done
+    for options in guard:full debug:on debug:on,guard.suppress:unheard_of; do
+        run 134 $options $odd on_a_small_stack && says 1 'double free of|has been already deallocated'
+    done
     run 0 guard:full $odd in_fork && says 1 "$overflow"
     run 139 guard:full $odd locked && says 1 "$freed"
     for quarantine in 64K 1M 64M; do
