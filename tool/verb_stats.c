@@ -33,8 +33,9 @@ struct facts {
     int64_t resident, files, stacks, shared, plain; /* of the process; stacks -1: in `plain` */
     int64_t ours, tables;                           /* of `plain`, the allocator's */
     int64_t own; /* beside them: what the recorder and scans for leaks keep */
-    int64_t live, dirty, cached, holes, asked;
-    bool counted; /* all blocks were recorded */
+    int64_t live, dirty, cached, holes;
+    int64_t recorded, asked; /* of the blocks in the profile: their size, what was requested */
+    bool counted;            /* all blocks were recorded */
 };
 
 struct stats {
@@ -104,6 +105,7 @@ static bool process_ask(struct stats *stats, const struct process *process, stru
         .dirty = answered(answer, "dirty_bytes"),
         .cached = answered(answer, "cached_bytes"),
         .holes = answered(answer, "fragmented_bytes"),
+        .recorded = answered(answer, "profile.live_bytes"),
         .asked = answered(answer, "profile.live_requested_bytes"),
         .counted = answered(answer, "profile.samples") == answered(answer, "allocs"),
     };
@@ -168,6 +170,7 @@ static bool file_show(const struct arguments *arguments, const char *word, struc
             .dirty = (int64_t)memory->dirty,
             .cached = (int64_t)memory->cached,
             .holes = (int64_t)memory->holes,
+            .recorded = (int64_t)memory->recorded,
             .asked = (int64_t)memory->asked,
             .counted = profile.period == 0,
         };
@@ -217,6 +220,26 @@ static void rows_make_process(struct stats *stats, int64_t ours)
         "grow with the heap, heap.memory and recorder.memory; scans for leaks leave some");
 }
 
+/* Blocks in memory that the program lends, and those older than the profile, are not in it. They
+ * count as asked for in full. */
+static void rows_make_live(struct stats *stats)
+{
+    const struct facts *facts = &stats->facts;
+    int64_t rounding = facts->recorded - facts->asked, unknown = facts->live - facts->recorded;
+    char size[32], advice[128];
+    add_sum(stats, "live", "live blocks", facts->live);
+    if (facts->asked <= 0 || rounding < 0 || rounding > facts->live)
+        return;
+    snprintf(advice, sizeof advice, "%s",
+             facts->counted ? "sizes just above a block size" : "estimated from samples");
+    if (unknown > facts->live / 100) {
+        style_value(size, (double)unknown, UNIT_BYTES);
+        snprintf(advice, sizeof advice, "of recorded blocks; %s are not in the profile", size);
+    }
+    add(stats, "rounding", "rounding up to block sizes", rounding, advice);
+    add_sum(stats, "asked", "asked for by the program", facts->live - rounding);
+}
+
 static void rows_make(struct stats *stats)
 {
     const struct facts *facts = &stats->facts;
@@ -240,12 +263,7 @@ static void rows_make(struct stats *stats)
     if (parts > heap)
         add(stats, "untouched", "blocks and pages never written to", heap - parts,
             "they are no resident memory");
-    add_sum(stats, "live", "live blocks", facts->live);
-    if (facts->asked > 0 && facts->asked <= facts->live) {
-        add(stats, "rounding", "rounding up to block sizes", facts->live - facts->asked,
-            facts->counted ? "sizes just above a block size" : "estimated from samples");
-        add_sum(stats, "asked", "asked for by the program", facts->asked);
-    }
+    rows_make_live(stats);
 }
 
 static void rows_print(const struct stats *stats)

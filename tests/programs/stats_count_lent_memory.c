@@ -17,7 +17,7 @@
 enum { SMALL = 6000, SIZE = 1000, LARGE = 40, MIB = 1 << 20, REGION = 64 << 20 };
 
 static __typeof__(&mallctl) ctl;
-static void *small[SMALL], *large[LARGE], *second[SMALL];
+static void *small[SMALL], *large[LARGE], *second[SMALL], *plain;
 
 static void *find(const char *name)
 {
@@ -173,6 +173,7 @@ int main(int argc, char **argv)
     ctl("arenas.create", &arena, &length, &mine, sizeof mine);
     manage(map(REGION), REGION, true, false, true, -1, true, &region);
     void *heap = heap_in(region);
+    memset(plain = malloc(SIZE), 1, SIZE);
     fill(arena, heap);
     compare();
     compare_heap(heap, (size_t)SMALL * SIZE);

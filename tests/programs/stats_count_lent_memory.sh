@@ -31,6 +31,21 @@ python3 check.py stats.json || fail "$("$MEMOIR_TOOL" stats "$pid")"
 python3 check.py file.json || fail "of a file: $("$MEMOIR_TOOL" stats lent.memoir)"
 kill "$pid"
 
+# Such blocks have no records. What the program asked for them counts in full, not as rounding.
+launch env MEMOIR=heap.rate:0 LD_PRELOAD="$MEMOIR_LIB" ./lent wait
+"$MEMOIR_TOOL" stats "$pid" --json >stats.json 2>errors || fail "every block recorded: $?: $(cat errors)"
+"$MEMOIR_TOOL" ctl "$pid" dump "$place/all.memoir" >said 2>&1 || fail "no dump: $(cat said)"
+"$MEMOIR_TOOL" stats all.memoir --json >file.json 2>errors || fail "of a file: $?: $(cat errors)"
+for numbers in stats.json file.json; do
+    python3 -c '
+import json, sys
+of = {row["key"]: row["bytes"] for row in json.load(open(sys.argv[1]))["rows"]}
+sys.exit(not of["asked"] > of["live"] / 10 * 9 or of["rounding"] > 1 << 20)' $numbers ||
+        fail "rounding in $numbers: $("$MEMOIR_TOOL" stats "$pid")"
+done
+"$MEMOIR_TOOL" stats "$pid" | grep 'rounding.*not in the profile' >/dev/null || fail "nothing says what is not known"
+kill "$pid"
+
 # The heap was largest with 52 MiB in the arenas; later there are 36 MiB of malloc.
 "$MEMOIR_TOOL" run --lib "$MEMOIR_LIB" -q -o run.memoir ./lent >out 2>errors || fail "run: $?: $(cat errors)"
 "$MEMOIR_TOOL" peak -q --json run.memoir >peak.json 2>errors || fail "peak: $?: $(cat errors)"

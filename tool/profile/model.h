@@ -263,7 +263,8 @@ struct profile_pins {
 struct profile_memory {
     uint64_t anonymous, files, shared; /* of the process, by the kernel's counts; 0: not known */
     uint64_t heap;                     /* of it, the allocator's: with its tables */
-    uint64_t tables, live, dirty, cached, holes, asked;
+    uint64_t tables, live, dirty, cached, holes;
+    uint64_t recorded, asked; /* live blocks in the profile: their size, and what was requested */
 };
 
 struct profile {

@@ -83,6 +83,7 @@ void capture_memory(struct profile_memory *memory, const struct capture_allocato
                                       .dirty = allocator->dirty_bytes,
                                       .cached = allocator->cached_bytes,
                                       .holes = allocator->fragmented_bytes,
+                                      .recorded = memory->recorded,
                                       .asked = memory->asked};
 }
 

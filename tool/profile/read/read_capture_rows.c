@@ -202,6 +202,7 @@ static void take_totals(void *context, const struct capture_totals *totals)
     taking->covered = totals->covered;
     if (!taking->target)
         return;
+    profile->memory.recorded = totals->live.usable;
     profile->memory.asked = totals->live.requested;
     profile->lost = totals->lost;
     profile->off_time_ns = off_time(taking->plan->start_ms, totals->off_ms);
