@@ -36,7 +36,7 @@ bool debug_queue_push(const struct debug_entry *entry)
 {
     lock_take(&debug_queue_lock);
     if (ring == NULL)
-        ring = os_map(ENTRIES * sizeof *ring);
+        store_release(&ring, (struct debug_entry *)os_map(ENTRIES * sizeof *ring));
     bool fits = ring != NULL && end - first < ENTRIES;
     if (fits) {
         ring[end % ENTRIES] = *entry;
@@ -92,6 +92,12 @@ struct debug_queue_sums debug_queue_sums(void)
     struct debug_queue_sums sums = {end - first, bytes};
     lock_give(&debug_queue_lock);
     return sums;
+}
+
+size_t debug_queue_resident(size_t parts_max)
+{
+    struct debug_entry *now = load_acquire(&ring);
+    return now == NULL ? 0 : os_resident(now, ENTRIES * sizeof *now, parts_max);
 }
 
 static void count_again(void)

@@ -35,6 +35,8 @@ struct debug_queue_sums {
     uint64_t blocks, bytes;
 };
 struct debug_queue_sums debug_queue_sums(void);
+/* Bytes of the queue itself that are in memory; `parts_max` as for `os_resident`. */
+size_t debug_queue_resident(size_t parts_max);
 
 /* In a forked child, and after a jump out of a signal handler. */
 void debug_queue_recover(uint32_t parent_id);

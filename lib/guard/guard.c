@@ -21,6 +21,7 @@ uint64_t guard_spans_every, guard_large_every;
 struct guard_counted guard_counted;
 
 static size_t min(size_t one, size_t other);
+static size_t tables_resident(size_t parts_max);
 static void stacks_allow(void);
 static void complain(struct guard_report *report, const struct caller *caller);
 
@@ -48,7 +49,7 @@ void guard_init(bool scanned)
         limits.quarantine_bytes = min(limits.quarantine_bytes, SAMPLED_BYTES);
     bool fine = cells_init(&limits);
     if (fine)
-        account_add_apart(&(struct account_apart){cells_resident, cells_table_resident});
+        account_add_apart(&(struct account_apart){cells_resident, tables_resident});
     if (!fine && all)
         message_write(none, sizeof none - 1);
     guard_all = fine && all;
@@ -56,6 +57,11 @@ void guard_init(bool scanned)
     guard_sampled = fine && config.guard == CONFIG_GUARD_SAMPLED;
     guard_spaced = fine && spaced && !guard_calls;
     guard_calls = guard_debug || guard_all;
+}
+
+static size_t tables_resident(size_t parts_max)
+{
+    return cells_table_resident(parts_max) + debug_queue_resident(parts_max);
 }
 
 /* Each call of every block has a stack that a report may name, where a profile has those of
