@@ -15,6 +15,7 @@ void pace_start(struct heap_pace *pace)
     pace->number = (uint8_t)sampler_number();
     pace->doublings = 0;
     pace->doublings_max = sampler_is_paced() ? SAMPLER_DOUBLINGS : 0;
+    pace->turns_free = PACE_FREE / PACE_SAMPLES;
     pace->samples = 0;
     pace->since = confine_ticks();
 }
@@ -50,6 +51,12 @@ bool pace_sampled(struct heap_pace *pace)
 {
     if (++pace->samples < PACE_SAMPLES || pace->doublings_max == 0)
         return false;
+    if (pace->turns_free > 0) {
+        pace->turns_free--;
+        pace->samples = 0;
+        pace->since = confine_ticks();
+        return false;
+    }
     return judge_at(pace, confine_ticks());
 }
 

@@ -11,6 +11,9 @@
  * Large blocks and blocks with an owner keep the rate of the option: realloc makes them longer in
  * place, and the probability of the whole is that of its parts only if one rate picked them all.
  *
+ * The first PACE_FREE samples of a thread are not judged: a program that fills a hundred megabytes in
+ * a few milliseconds, and then keeps them, has all the samples that it would have had slowly.
+ *
  * A rate that was chosen stays as it is: the pace applies to the default of heap.rate only, and not
  * after a rate was set at run time.
  */
@@ -28,7 +31,7 @@ bool pace_sampled(struct heap_pace *pace);
 bool pace_visited(struct heap_pace *pace);
 /* What both decide, if `pace->samples`, PACE_SAMPLES at most, took `us` microseconds. The next ones
  * are counted from 0. */
-enum { PACE_SAMPLES = 32 };
+enum { PACE_SAMPLES = 32, PACE_FREE = 1024 };
 bool pace_judge(struct heap_pace *pace, uint64_t us);
 
 /* Mean bytes between samples, and its number (sampler.h). */

@@ -283,6 +283,16 @@ static void a_pace_is_held(void)
     assert(pace_judge(&pace, 1000000) && pace.doublings == 0); /* it slept */
 }
 
+/* However fast they come. */
+static void first_samples_are_not_judged(void)
+{
+    struct heap_pace pace;
+    pace_start(&pace);
+    for (int i = 0; i < PACE_FREE; i++)
+        assert(!pace_sampled(&pace) && pace_rate(&pace) == RATE);
+    assert(pace.turns_free == 0);
+}
+
 static void a_chosen_rate_is_not_paced(void)
 {
     struct heap_pace pace;
@@ -300,6 +310,7 @@ int main(void)
     draws = unit_times(200000);
     sums_stay_right_while_the_rate_moves(); /* first: the numbers of the doubled rates are free */
     a_pace_is_held();
+    first_samples_are_not_judged();
     a_chosen_rate_is_not_paced();
     waits_are_exponential();
     blocks_are_picked_by_their_size();
