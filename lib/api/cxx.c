@@ -77,6 +77,13 @@ static void *take(size_t align, size_t size, const struct caller *caller)
     return block;
 }
 
+/* An allocator that is behind ours may have operators of its own: they know nothing of ours. */
+static void *cxx_find(const char *name)
+{
+    void *found = next_find_beside((const void *)_ZSt15get_new_handlerv, name);
+    return found != NULL ? found : next_find(name);
+}
+
 /* The C++ library's own form calls the throwing one, which is the program's or ours, and catches:
  * that takes C++. */
 static void *nothrow_by_cxx(size_t align, size_t size, const struct nothrow *tag, unsigned family)
@@ -84,12 +91,12 @@ static void *nothrow_by_cxx(size_t align, size_t size, const struct nothrow *tag
     bool array = family == FAMILY_NEW_ARRAY;
     if (align == 0) {
         void *(*next)(size_t, const struct nothrow *) =
-            (void *(*)(size_t, const struct nothrow *))next_find(array ? "_ZnamRKSt9nothrow_t"
-                                                                       : "_ZnwmRKSt9nothrow_t");
+            (void *(*)(size_t, const struct nothrow *))cxx_find(array ? "_ZnamRKSt9nothrow_t"
+                                                                      : "_ZnwmRKSt9nothrow_t");
         return next == NULL ? NULL : next(size, tag);
     }
     void *(*next)(size_t, size_t, const struct nothrow *) =
-        (void *(*)(size_t, size_t, const struct nothrow *))next_find(
+        (void *(*)(size_t, size_t, const struct nothrow *))cxx_find(
             array ? "_ZnamSt11align_val_tRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t");
     return next == NULL ? NULL : next(size, align, tag);
 }

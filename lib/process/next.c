@@ -20,6 +20,17 @@ void *next_find(const char *name)
     return dlsym == NULL ? NULL : dlsym(RTLD_NEXT, name);
 }
 
+void *next_find_beside(const void *there, const char *name)
+{
+    int (*address)(const void *, Dl_info *) = (int (*)(const void *, Dl_info *))next_find("dladdr");
+    void *(*open)(const char *, int) = (void *(*)(const char *, int))next_find("dlopen");
+    Dl_info library;
+    if (there == NULL || address == NULL || open == NULL || address(there, &library) == 0)
+        return NULL;
+    void *handle = open(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return handle == NULL ? NULL : dlsym(handle, name);
+}
+
 void *next_of(void **cached, const char *name)
 {
     void *found = load_relaxed(cached);
