@@ -86,6 +86,40 @@ static void flags_have_an_effect(struct portal *portal)
     CHECK(portal->methods->get_max_free_queue_size(portal) != NULL);
 }
 
+#define FLAG(length, type, name)                                                                   \
+    __asm__("_ZN" #length "FLAG__namespace_do_not_use_directly_use_DECLARE_" #type "_instead" name \
+            "E")
+extern int64_t flag_sample FLAG(61, int64, "31FLAGS_tcmalloc_sample_parameter")
+    __attribute__((weak));
+extern double flag_rate FLAG(62, double, "27FLAGS_tcmalloc_release_rate") __attribute__((weak));
+extern int32_t flag_verbose FLAG(61, int32, "13FLAGS_verbose") __attribute__((weak));
+void *system_alloc(size_t size, size_t *actual,
+                   size_t align) __asm__("_Z20TCMalloc_SystemAllocmPmm") __attribute__((weak));
+bool system_release(void *start, size_t size) __asm__("_Z22TCMalloc_SystemReleasePvm")
+    __attribute__((weak));
+
+/* What tests of older releases use by name. */
+static void older_names_have_an_effect(void)
+{
+    int64_t before = flag_sample;
+    flag_sample = 54321;
+    CHECK_EQ(property("tcmalloc.sample_parameter"), 54321);
+    flag_sample = before;
+    flag_rate = 4;
+    MallocExtension_ReleaseToSystem(1);
+    CHECK(MallocExtension_GetMemoryReleaseRate() >= 4);
+    flag_rate = 1;
+    CHECK_EQ(flag_verbose, 0);
+    for (size_t align = 1; align <= 1 << 22; align *= 2) {
+        size_t actual = 0;
+        char *p = system_alloc(5000, &actual, align);
+        CHECK(p != NULL && (uintptr_t)p % align == 0 && actual >= 5000);
+        memset(p, 1, actual);
+        CHECK(system_release(p, actual) && p[0] == 0 && p[actual - 1] == 0);
+    }
+    CHECK(system_alloc(SIZE_MAX - 9, NULL, 0) == NULL);
+}
+
 static void realloc_takes_blocks_of_others(struct portal *portal)
 {
     const struct methods *can = portal->methods;
@@ -119,6 +153,7 @@ int main(void)
     can->with_emergency_malloc(asked.portal, (struct body){called, &calls});
     CHECK_EQ(calls, 1);
     flags_have_an_effect(asked.portal);
+    older_names_have_an_effect();
     realloc_takes_blocks_of_others(asked.portal);
     return 0;
 }

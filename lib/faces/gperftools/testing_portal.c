@@ -4,7 +4,8 @@
  * address of its table of virtual functions, in the order of gperftools' header.
  *
  * Two functions return the address of a flag that the program then writes to, unseen. So the calls
- * of MallocExtension look at the flags first.
+ * of MallocExtension look at the flags first. Tests of releases before 2.16 write to the flags by
+ * name, and call two functions that are in no installed header, either.
  */
 #include "lib/faces/gperftools/testing_portal.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/control/control.h"
@@ -28,34 +30,71 @@ struct body {
     void *data;
 };
 
-static struct {
-    bool shown;
-    int64_t sample, sample_applied;
-    double rate, rate_applied;
-} flags;
+#define FLAG(length, type, name_length, name)                                      \
+    __asm__("_ZN" #length "FLAG__namespace_do_not_use_directly_use_DECLARE_" #type \
+            "_instead" #name_length "FLAGS_" #name "E")
+extern int64_t flag_sample FLAG(61, int64, 31, tcmalloc_sample_parameter);
+extern double flag_rate FLAG(62, double, 27, tcmalloc_release_rate);
+extern int32_t flag_verbose FLAG(61, int32, 13, verbose);
+EXPORT int64_t flag_sample = 0;
+EXPORT double flag_rate = 1;
+EXPORT int32_t flag_verbose = 0; /* of messages of the tests: ours go by PERFTOOLS_VERBOSE */
+
+static bool shown;
+static int64_t sample_applied = 0;
+static double rate_applied = 1;
 
 void testing_portal_apply(void)
 {
-    if (likely(!load_acquire(&flags.shown)))
-        return;
-    if (flags.sample != flags.sample_applied) {
-        flags.sample_applied = flags.sample;
+    if (flag_sample != sample_applied) {
+        sample_applied = flag_sample;
         MallocExtension_SetNumericProperty("tcmalloc.sample_parameter",
-                                           flags.sample < 0 ? 0 : (size_t)flags.sample);
+                                           flag_sample < 0 ? 0 : (size_t)flag_sample);
     }
-    if (flags.rate < flags.rate_applied || flags.rate > flags.rate_applied) {
-        flags.rate_applied = flags.rate;
-        MallocExtension_SetMemoryReleaseRate(flags.rate);
+    if (flag_rate < rate_applied || flag_rate > rate_applied) {
+        rate_applied = flag_rate;
+        MallocExtension_SetMemoryReleaseRate(flag_rate);
     }
 }
 
 static void flags_show(void)
 {
-    if (load_acquire(&flags.shown))
+    if (load_acquire(&shown))
         return;
-    flags.sample = flags.sample_applied = control_active() ? control_rate() : 0;
-    flags.rate = flags.rate_applied = MallocExtension_GetMemoryReleaseRate();
-    store_release(&flags.shown, true);
+    flag_sample = sample_applied = control_active() ? control_rate() : 0;
+    flag_rate = rate_applied = MallocExtension_GetMemoryReleaseRate();
+    store_release(&shown, true);
+}
+
+/* TCMalloc_SystemAlloc and TCMalloc_SystemRelease: pages of the kernel's, which no heap has. */
+void *system_alloc(size_t size, size_t *actual,
+                   size_t align) __asm__("_Z20TCMalloc_SystemAllocmPmm");
+bool system_release(void *start, size_t size) __asm__("_Z22TCMalloc_SystemReleasePvm");
+
+EXPORT void *system_alloc(size_t size, size_t *actual, size_t align)
+{
+    size_t page = os_page_size(), bytes = (size + page - 1) & ~(page - 1);
+    size_t more = align > page ? align - page : 0;
+    if (bytes < size || bytes + more < bytes)
+        return NULL;
+    char *start = os_map(bytes + more);
+    if (start == NULL)
+        return NULL;
+    size_t before = more == 0 ? 0 : -(uintptr_t)start & (align - 1);
+    if (before != 0)
+        os_unmap(start, before);
+    if (before != more)
+        os_unmap(start + before + bytes, more - before);
+    if (actual != NULL)
+        *actual = bytes;
+    return start + before;
+}
+
+EXPORT bool system_release(void *start, size_t size)
+{
+    uintptr_t page = os_page_size(), from = ((uintptr_t)start + page - 1) & ~(page - 1),
+              to = ((uintptr_t)start + size) & ~(page - 1);
+    return to > from && os_return((void *)from, to - from);
 }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -88,13 +127,13 @@ static size_t get_max_size(struct portal *self)
 static int64_t *get_sample_parameter(struct portal *self)
 {
     flags_show();
-    return &flags.sample;
+    return &flag_sample;
 }
 
 static double *get_release_rate(struct portal *self)
 {
     flags_show();
-    return &flags.rate;
+    return &flag_rate;
 }
 
 static int32_t *get_max_free_queue_size(struct portal *self)

@@ -14,7 +14,7 @@
 bool testing_portal_get(const char *name, size_t *value);
 
 /* Gives what the program has written to the flags to the allocator. Nothing to do, and cheap, in a
- * program that never asked for the object. */
+ * program that writes to none. */
 void testing_portal_apply(void);
 
 #endif
