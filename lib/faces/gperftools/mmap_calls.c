@@ -129,15 +129,16 @@ static NOINLINE void *own_sbrk(intptr_t more)
 {
     struct caller caller = CALLER_HERE;
     void *(*next)(intptr_t) = (void *(*)(intptr_t))bindings[BIND_SBRK].libcs;
+    if (more == 0)
+        return next(more); /* it asks where the end is, and for nothing */
     CALL_ALL(mmap_hooks.pre_sbrk, more)
     void *got = next(more);
     int error = errno;
     if (got != (void *)-1 && more > 0)
         mmap_profile_mapped((uintptr_t)got, (uintptr_t)got + (uintptr_t)more, &caller);
-    else if (got != (void *)-1 && more < 0)
+    else if (got != (void *)-1)
         mmap_profile_unmapped((uintptr_t)got + (uintptr_t)more, (uintptr_t)got, &caller);
-    if (more != 0)
-        mmap_profile_say("sbrk(inc=%ld) = %p\n", (long)more, got);
+    mmap_profile_say("sbrk(inc=%ld) = %p\n", (long)more, got);
     errno = error;
     CALL_ALL(mmap_hooks.sbrk, got, more)
     return got;
