@@ -58,7 +58,7 @@ void alternate_look(uintptr_t low, size_t size)
     if (here.size != 0)
         __atomic_compare_exchange_n(owner_at(here.low), &mine, 0, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED);
-    here.low = low;
+    here.low = size == 0 ? 0 : low;
     here.size = size;
     if (size == 0)
         return;

@@ -21,7 +21,8 @@
 enum { BITS = 8, PROBES = 4 };
 
 unsigned signal_stacks;
-static BULK uintptr_t stacks[(1 << BITS) + PROBES]; /* where they begin; 0: none */
+/* Where they begin, inverted: for a scan for lost blocks these are no pointers. 0: none */
+static BULK uintptr_t stacks[(1 << BITS) + PROBES];
 
 static void remember(uintptr_t low);
 static bool leave(const void *p, const stack_t *now);
@@ -44,11 +45,11 @@ void signal_stack_set(const stack_t *stack)
 static void remember(uintptr_t low)
 {
     uintptr_t none = 0;
-    if (!(window_has((void *)low) || cells_own((void *)low)) || find(low, low) != NULL)
+    if (!(window_has((void *)low) || cells_own((void *)low)) || find(low, ~low) != NULL)
         return;
     uintptr_t *place = find(low, 0);
     if (place == NULL ||
-        !__atomic_compare_exchange_n(place, &none, low, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        !__atomic_compare_exchange_n(place, &none, ~low, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return;
     __atomic_add_fetch(&signal_stacks, 1, __ATOMIC_RELEASE);
     sign_change((void *)low, true);
@@ -107,9 +108,9 @@ static uintptr_t *find(uintptr_t low, uintptr_t wanted)
 /* False if it was not known, or another thread was first. */
 static bool forget(uintptr_t low)
 {
-    uintptr_t *place = find(low, low);
+    uintptr_t known = ~low, *place = find(low, known);
     if (place == NULL ||
-        !__atomic_compare_exchange_n(place, &low, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        !__atomic_compare_exchange_n(place, &known, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return false;
     sign_change((void *)low, false);
     __atomic_sub_fetch(&signal_stacks, 1, __ATOMIC_RELEASE);
