@@ -157,9 +157,21 @@ static bool guarded_at(uint32_t number, struct found *block, const struct record
     return true;
 }
 
+/* Of an array of no elements C++ knows the address behind the word that holds their number. */
+static uint32_t guarded_find(uintptr_t address)
+{
+    enum { NUMBER = sizeof(size_t) };
+    uint32_t number = cells_inside(address);
+    if (number != 0)
+        return number;
+    number = cells_inside(address - NUMBER);
+    const struct cell *cell = cells_at(number);
+    return cell != NULL && cell->size == NUMBER && cell->start + NUMBER == address ? number : 0;
+}
+
 static bool guarded_blocks(struct scan_others *others)
 {
-    *others = (struct scan_others){.count = cells_count, .at = guarded_at, .find = cells_inside};
+    *others = (struct scan_others){.count = cells_count, .at = guarded_at, .find = guarded_find};
     cells_table(&others->table.start, &others->table.end);
     return cells_range(&others->memory.start, &others->memory.end);
 }

@@ -226,6 +226,7 @@ PIECE array_new(bool kept, unsigned count, size_t) /* the count of elements lies
         own(kept, new destructed[count], count + 1);
     else
         own(kept, new destructed_lines[count], count + 1);
+    own(kept, (char *)zeroed(sizeof(size_t)) + sizeof(size_t), 1); /* of no elements */
 }
 
 PIECE vectors(bool kept, unsigned count, size_t size)
