@@ -13,7 +13,7 @@
 #include "wipe.h"
 
 void *keep;
-int *global = new int[30];
+int *global = new int[30](); /* zeroed: an older block there may have left pointers */
 char place[sizeof keep + 1];
 static void *volatile sink;
 
