@@ -79,6 +79,13 @@ static bool lines_open(struct maps *maps)
     return lines_start(maps, "/proc/self/maps") || lines_start(maps, "/proc/thread-self/maps");
 }
 
+bool maps_open_flags(struct maps *maps)
+{
+    memset(maps, 0, offsetof(struct maps, text));
+    maps->memory = -1;
+    return lines_start(maps, "/proc/self/smaps") || lines_start(maps, "/proc/thread-self/smaps");
+}
+
 /* Moves the unread rest to the front and reads more. False if nothing came. */
 static bool fill(struct maps *maps)
 {
@@ -192,6 +199,17 @@ bool maps_next(struct maps *maps, struct map *map)
     while ((line = next_line(maps)) != NULL)
         if (parse(line, map))
             return true;
+    return false;
+}
+
+/* The last line about each mapping: "VmFlags: rd wr mr mw me dc ac". */
+bool maps_is_apart(struct maps *maps)
+{
+    static const char flags[] = "VmFlags:";
+    char *line;
+    while ((line = next_line(maps)) != NULL)
+        if (strncmp(line, flags, sizeof flags - 1) == 0)
+            return strstr(line, " dc") != NULL || strstr(line, " wf") != NULL;
     return false;
 }
 

@@ -51,6 +51,12 @@ bool maps_open(struct maps *maps);
 bool maps_next(struct maps *maps, struct map *map);
 void maps_close(struct maps *maps);
 
+/* The same list with what the kernel knows beside, which takes it milliseconds for each GiB; false
+ * if it does not tell. After each mapping `maps_is_apart` says whether children made by fork get
+ * nothing of it (MADV_DONTFORK, MADV_WIPEONFORK). */
+bool maps_open_flags(struct maps *maps);
+bool maps_is_apart(struct maps *maps);
+
 /* The build id of the mapping's file, given all mappings in order; 0: none. Reads mapped memory
  * through the kernel, so that a library that is unloaded meanwhile does no harm; and the file if
  * the mapped header can't be read. */

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/leak/apart.h. What was unmapped since is not known: the kernel then has nothing to read
- * there, or another mapping, whose words count twice. */
+/*
+ * See lib/leak/apart.h. Which memory it is only the kernel knows: the program unmaps, moves and
+ * splits it, and what is mapped there next is no such memory. The kernel tells it together with
+ * the sizes of all mappings, for which it walks through all page tables. So it is asked before the
+ * threads stand still, and only in programs that have ever called madvise for that.
+ */
 #include "lib/leak/apart.h"
 
 #include <sys/mman.h>
 
 #include "base/compiler.h"
+#include "base/file/maps.h"
 #include "base/os.h"
+#include "base/os_thread.h"
+#include "lib/leak/roots.h"
 #include "lib/leak/touched.h"
 
 enum {
-    RANGES = 64,         /* the last one takes all that find no room */
-    BYTES_MAX = 1 << 27, /* copied at most, for threads stand still */
-    PATIENCE_MS = 100,   /* for another thread that notes a range */
+    RANGES_MAX = 1 << 16, /* 1 MiB of address space, touched as far as needed */
+    BYTES_MAX = 1 << 27,  /* copied at most, for threads stand still */
 };
 
-struct range {
-    uintptr_t start, end; /* 0 and 0: unused */
-};
-
-static struct range ranges[RANGES];
-static uint32_t changing;
+static bool any_advised;
 
 /* What the visitors below need. */
 struct taking {
@@ -28,51 +29,71 @@ struct taking {
     int memory;
 };
 
+static void range_add(struct apart *apart, uintptr_t start, uintptr_t end);
 static touched_visitor count_bytes, take_bytes;
-static void ranges_each(const struct touched *touched, touched_visitor *visit, void *context);
+static void ranges_each(const struct apart *apart, const struct touched *touched,
+                        touched_visitor *visit, void *context);
 
-void apart_advised(const void *start, size_t size, int advice)
+void apart_advised(int advice)
 {
-    bool leaves = advice == MADV_DONTFORK || advice == MADV_WIPEONFORK;
-    bool comes_back = advice == MADV_DOFORK || advice == MADV_KEEPONFORK;
-    uintptr_t from = (uintptr_t)start, to = from + size;
-    if ((!leaves && !comes_back) || size == 0)
+    if (advice == MADV_DONTFORK || advice == MADV_WIPEONFORK)
+        store_relaxed(&any_advised, true);
+}
+
+void apart_look(struct apart *apart)
+{
+    struct maps maps;
+    struct map map;
+    *apart = (struct apart){.known = !load_relaxed(&any_advised)};
+    if (apart->known)
         return;
-    /* A forked child may find it taken by a thread that it does not have. */
-    for (unsigned i = 0; __atomic_exchange_n(&changing, 1, __ATOMIC_ACQUIRE) != 0; i++) {
-        if (i == PATIENCE_MS)
-            break;
-        os_wait(&changing, 1, 1);
+    apart->ranges_room = RANGES_MAX * sizeof *apart->ranges;
+    apart->ranges = os_map(apart->ranges_room);
+    if (apart->ranges == NULL || !maps_open_flags(&maps))
+        return;
+    apart->known = true;
+    while (maps_next(&maps, &map)) {
+        bool holds = roots_may_hold(&map);
+        if (maps_is_apart(&maps) && holds)
+            range_add(apart, map.start, map.end);
     }
-    struct range *place = &ranges[RANGES - 1];
-    for (unsigned i = 0; i < RANGES; i++) {
-        struct range *range = &ranges[i];
-        if (range->start >= from && range->end <= to) /* unused ones, too */
-            *range = (struct range){0, 0};
-        if (range->end == 0 && place == &ranges[RANGES - 1])
-            place = range;
-    }
-    if (leaves && place->end != 0 && place->start < from)
-        from = place->start;
-    if (leaves)
-        *place = (struct range){from, to > place->end ? to : place->end};
-    store_release(&changing, 0);
+    maps_close(&maps);
+}
+
+/* Without the stacks of our own threads, which children do not need either. */
+static void range_add(struct apart *apart, uintptr_t start, uintptr_t end)
+{
+    uintptr_t starts[OS_THREADS_MAX], ends[OS_THREADS_MAX];
+    unsigned rooms = os_thread_rooms(starts, ends);
+    for (unsigned i = 0; i < rooms; i++)
+        if (starts[i] < end && ends[i] > start) {
+            if (starts[i] > start)
+                range_add(apart, start, starts[i]);
+            if (ends[i] < end)
+                range_add(apart, ends[i], end);
+            return;
+        }
+    if (apart->ranges_count == RANGES_MAX)
+        apart->known = false;
+    else
+        apart->ranges[apart->ranges_count++] = (struct scan_range){start, end};
 }
 
 bool apart_take(struct apart *apart)
 {
     struct touched touched;
     struct taking taking = {.apart = apart};
-    *apart = (struct apart){NULL, 0, 0};
+    if (!apart->known || apart->ranges_count == 0)
+        return apart->known;
     touched_open(&touched);
-    ranges_each(&touched, count_bytes, &apart->room);
+    ranges_each(apart, &touched, count_bytes, &apart->room);
     bool good = apart->room <= BYTES_MAX;
     if (good && apart->room > 0) {
         apart->words = os_map(apart->room);
         taking.memory = os_memory_open();
         good = apart->words != NULL && taking.memory != -1;
         if (good)
-            ranges_each(&touched, take_bytes, &taking);
+            ranges_each(apart, &touched, take_bytes, &taking);
         os_memory_close(taking.memory);
     }
     touched_close(&touched);
@@ -83,15 +104,17 @@ void apart_free(struct apart *apart)
 {
     if (apart->words != NULL)
         os_unmap(apart->words, apart->room);
+    if (apart->ranges != NULL)
+        os_unmap(apart->ranges, apart->ranges_room);
+    *apart = (struct apart){0};
 }
 
-static void ranges_each(const struct touched *touched, touched_visitor *visit, void *context)
+static void ranges_each(const struct apart *apart, const struct touched *touched,
+                        touched_visitor *visit, void *context)
 {
-    for (unsigned i = 0; i < RANGES; i++) {
-        struct range range = ranges[i];
-        if (range.start < range.end)
-            touched_each(touched, range.start, range.end, TOUCHED_ALL, visit, context);
-    }
+    for (unsigned i = 0; i < apart->ranges_count; i++)
+        touched_each(touched, apart->ranges[i].start, apart->ranges[i].end, TOUCHED_ALL, visit,
+                     context);
 }
 
 static void count_bytes(void *sum, uintptr_t start, uintptr_t end)

@@ -12,14 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The program called madvise, with success. Notes what it asked for, and what it takes back. */
-void apart_advised(const void *start, size_t size, int advice);
+#include "lib/leak/scan.h"
+
+/* The program called madvise, with success. */
+void apart_advised(int advice);
 
 struct apart {
+    struct scan_range *ranges; /* where it is, as the kernel told before threads stood still */
+    unsigned ranges_count;
+    size_t ranges_room;
+    bool known;       /* there is no other */
     uintptr_t *words; /* of all that memory; NULL: there is none */
     size_t bytes, room;
 };
 
+/* Asks where it is. The kernel takes milliseconds for each GiB of the process. */
+void apart_look(struct apart *apart);
 /* Copies it. False if it is too much, or memory is out: then no copy of the process can tell. */
 bool apart_take(struct apart *apart);
 void apart_free(struct apart *apart);

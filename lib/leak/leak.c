@@ -21,6 +21,7 @@ enum {
     LOOK_MS = 20,           /* between two looks at whether a copy has died */
     READERS_MS = 1000,      /* wait for readers of the last scan: they take milliseconds */
     PATIENCE_MS = 300000,   /* wait for a copy: at 100 MiB a second, 30 GiB */
+    ENDING_MS = 1000,       /* wait for the end of a copy that is done */
     STAND_MS = 30000,       /* threads stand still, without a copy: at 1 GiB a second, 30 GiB */
 };
 
@@ -96,6 +97,7 @@ static void scan_make_now(struct shared *shared)
 {
     struct leak_scan *scan = &shared->scan;
     descriptors_look(&descriptors_now);
+    apart_look(&apart_now);
     uint64_t before_ns = os_now_ns();
     priority = os_thread_hurry();
     enum stop_outcome outcome = stop_threads(&stop_now);
@@ -103,6 +105,7 @@ static void scan_make_now(struct shared *shared)
         stop_release();
         os_thread_relax(priority);
         stop_free(&stop_now);
+        apart_free(&apart_now);
         failure = outcome == STOP_TOO_SLOW ? LEAK_TOO_BUSY : LEAK_NO_MEANS;
         return;
     }
@@ -269,6 +272,7 @@ static void own_skip(struct roots *roots, const struct scan *scan)
         roots_skip(roots, scan->chains, chains_bytes());
     roots_skip(roots, scan->waiting, scan->waiting_max * sizeof *scan->waiting);
     roots_skip(roots, apart_now.words, apart_now.room);
+    roots_skip(roots, apart_now.ranges, apart_now.ranges_room);
     if (written_now.bits != NULL)
         roots_skip(roots, written_now.bits, written_now.bytes);
     roots_skip(roots, shared_now, sizeof *shared_now);
@@ -317,6 +321,13 @@ static enum leak_failure copy_wait(pid_t copy, struct shared *shared, bool in_va
             failed = LEAK_TOO_LONG;
         else
             os_wait_shared(&shared->done, 0, LOOK_MS);
+    }
+    /* A copy that is done ends by itself. The program may wait for it, too, and then its number is
+     * soon another process's. */
+    for (unsigned i = 0; i < ENDING_MS && load_acquire(&shared->done) != 0; i++) {
+        if (os_copy_ended(copy))
+            return failed;
+        os_wait_shared(&shared->done, 1, 1);
     }
     os_copy_kill(copy);
     return failed;

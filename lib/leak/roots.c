@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/file/maps.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/leak/declared.h"
@@ -218,10 +217,17 @@ static bool is_shared_without_name(const struct map *map)
     return strncmp(map->path, name, sizeof name - 1) == 0;
 }
 
+bool roots_may_hold(const struct map *map)
+{
+    if (map->shared && !is_shared_without_name(map))
+        return false;
+    return strncmp(map->path, "/dev/", 5) != 0 || strncmp(map->path, "/dev/zero", 9) == 0;
+}
+
 static bool is_root(const struct reader *reader, const struct map *map)
 {
     const struct touched *touched = reader->scan->rules.touched;
-    if (map->shared && !is_shared_without_name(map))
+    if (!roots_may_hold(map))
         return false;
     if (!map->readable && !touched->quick && map->end - map->start > RESERVED_MAX)
         return false;
@@ -230,8 +236,6 @@ static bool is_root(const struct reader *reader, const struct map *map)
         return !without->stacks || without->but_local_bytes != 0;
     if (without->globals)
         return false;
-    if (map->path[0] == '/')
-        return strncmp(map->path, "/dev/", 5) != 0 || strncmp(map->path, "/dev/zero", 9) == 0;
     return reader->roots->mappings || map->path[0] != '\0';
 }
 

@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "base/arch.h"
+#include "base/file/maps.h"
 #include "base/os.h"
 #include "lib/leak/scan.h"
 #include "lib/leak/touched.h"
@@ -80,6 +81,9 @@ struct roots {
  * worth nothing. */
 bool roots_scan(struct roots *roots, struct scan *scan);
 void roots_skip(struct roots *roots, const void *start, size_t size);
+/* Whether such a mapping may hold pointers: it is no device, nor shared with other processes by a
+ * name. */
+bool roots_may_hold(const struct map *map);
 /* Parts of memory that may hold vtables, sorted; returns how many, at most `max`. */
 unsigned roots_constants(struct scan_range *ranges, unsigned max);
 

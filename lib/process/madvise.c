@@ -23,6 +23,6 @@ EXPORT int madvise(void *start, size_t size, int advice)
         return -1;
     }
     if (memory_is_own())
-        apart_advised(start, size, advice);
+        apart_advised(advice);
     return 0;
 }

@@ -93,7 +93,8 @@ int main(void)
     void *apart = mmap(NULL, APART, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     assert(apart != MAP_FAILED);
-    apart_advised(apart, APART, MADV_DONTFORK);
+    assert(madvise(apart, APART, MADV_DONTFORK) == 0);
+    apart_advised(MADV_DONTFORK);
     lose();
     wipe();
     start(holder_run, &held);
