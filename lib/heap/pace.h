@@ -11,8 +11,8 @@
  * Large blocks and blocks with an owner keep the rate of the option: realloc makes them longer in
  * place, and the probability of the whole is that of its parts only if one rate picked them all.
  *
- * The first PACE_FREE samples of a thread are not judged: a program that fills a hundred megabytes in
- * a few milliseconds, and then keeps them, has all the samples that it would have had slowly.
+ * The first PACE_FREE samples of a thread are not judged: a program that fills a hundred megabytes
+ * in a few milliseconds, and then keeps them, has all the samples that it would have had slowly.
  *
  * A rate that was chosen stays as it is: the pace applies to the default of heap.rate only, and not
  * after a rate was set at run time.
