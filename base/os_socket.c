@@ -45,7 +45,7 @@ static bool folder_stat(const char *path, long flags, struct stat *found)
     return ok;
 }
 
-bool os_private_folder(const char *path, uint32_t owner)
+bool os_private_folder(const char *path, uint32_t owner, uint32_t other)
 {
     enum { PRIVATE = 0700, MODE = 07777, OTHERS_WRITE = 022, STICKY = 01000 };
     char above[256];
@@ -57,7 +57,8 @@ bool os_private_folder(const char *path, uint32_t owner)
         return false;
     memcpy(above, path, slash);
     above[slash] = '\0';
-    if (!folder_stat(above, 0, &found) || (found.st_uid != 0 && found.st_uid != owner) ||
+    if (!folder_stat(above, 0, &found) ||
+        (found.st_uid != 0 && found.st_uid != owner && found.st_uid != other) ||
         ((found.st_mode & OTHERS_WRITE) && !(found.st_mode & STICKY)))
         return false;
     call3(SYS_mkdirat, HERE, (long)path, PRIVATE);

@@ -18,8 +18,9 @@ struct os_ids {
 void os_ids(struct os_ids *ids);
 
 /* Makes the folder unless something of that name is there. Whether it is a folder, no link, of that
- * owner and with mode 0700, below one where others can't exchange it. */
-bool os_private_folder(const char *path, uint32_t owner);
+ * owner and with mode 0700, below one where others can't exchange it: that of root, of the owner or
+ * of `other`. */
+bool os_private_folder(const char *path, uint32_t owner, uint32_t other);
 void os_remove(const char *path);
 /* The user that owns the file at `path`; false if there is none. */
 bool os_owner(const char *path, uint32_t *owner);

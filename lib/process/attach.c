@@ -312,12 +312,13 @@ static void worker_end(void)
 static int channel_open(const struct os_ids *ids)
 {
     enum { EFFECTIVE = 1 };
-    uint32_t user = ids->user[EFFECTIVE];
+    /* In a namespace that a user has made, /tmp belongs to a root without a number there. */
+    uint32_t user = ids->user[EFFECTIVE], numberless = access_numberless();
     for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {
         struct print path;
         print_start(&path, path_now, sizeof path_now);
         attach_folder(which, user, &path);
-        if (!os_private_folder(print_string(&path), user))
+        if (!os_private_folder(print_string(&path), user, numberless))
             continue;
         attach_sweep(path_now);
         print_start(&path, path_now, sizeof path_now);

@@ -11,6 +11,7 @@
 
 enum {
     ROOT = 0,
+    OVERFLOW_USER = 65534,
     IDS = 3,            /* real, effective, saved */
     STATUS_SIZE = 8192, /* more than the kernel writes, but for very many groups */
 };
@@ -97,11 +98,15 @@ static bool status_agrees(const char *one, const char *other, const char *key)
     return *here == *there;
 }
 
+uint32_t access_numberless(void)
+{
+    return user_is_certain(OVERFLOW_USER) ? ROOT : OVERFLOW_USER;
+}
+
 /* The kernel shows all users without a number in our namespace as the same one, "nobody". That
  * number means a single user only where all users have a number. */
 static bool user_is_certain(uint32_t user)
 {
-    enum { OVERFLOW_USER = 65534 };
     static const char everyone[] = "0 0 4294967295";
     char text[256];
     size_t matched = 0;

@@ -23,4 +23,8 @@ bool access_is_current(void);
 /* Whether a client with these ids may ask a process with those. */
 bool access_allows(const struct os_ids *ids, const struct os_peer *peer);
 
+/* The number that stands for all users without one in our user namespace, where root itself may be
+ * such a user; 0, root's own, where all users have a number. */
+uint32_t access_numberless(void);
+
 #endif

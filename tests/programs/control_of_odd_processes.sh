@@ -164,6 +164,20 @@ if unshare -U true 2>/dev/null; then
     asks 4 'not mapped in its user namespace' 'no user map'
     ends
 fi
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid=54323 --clear-groups unshare -Ur true 2>/dev/null; then
+    # a user's own namespace, where root and its /tmp belong to no user who has a number
+    cp "$MEMOIR_LIB" "$MEMOIR_TOOL" .
+    chmod 755 . memoir target lib*.so*
+    set -- setpriv --reuid=54323 --regid=54323 --clear-groups
+    MEMOIR_LIB=$place/$(basename "$MEMOIR_LIB") begins busy "$@" unshare -Ur
+    timeout 8 "$@" ./memoir ctl "$target" stats >said 2>&1 || fail "a user's namespace: $(cat said)"
+    timeout 8 "$@" nsenter --target "$target" --user --preserve-credentials \
+        ./memoir ctl "$target" stats >said 2>&1 ||
+        fail "in a user's namespace: $(cat said)"
+    ends
+    # its sockets' folder, which there is named after root
+    find /tmp /dev/shm /var/tmp -maxdepth 1 -name memoir-0 -user 54323 -exec rm -r {} +
+fi
 if unshare -p -f true 2>/dev/null; then
     begins busy unshare -p -f
     target=$(pgrep -P "$shell" -x target)
