@@ -2,8 +2,9 @@
 /*
  * See tool/profile/exact.h. By thread: a capture has the counters of each thread's heap (record
  * THREAD_COUNTS). They take the place of what samples say of threads, which may be several times
- * too much or too little where a thread has few samples. Sites keep their estimates: it is not
- * counted which of them a thread's memory belongs to.
+ * too much or too little where a thread has few samples. What of a thread's memory is live is an
+ * estimate, but never more than it has allocated. Sites keep their estimates: it is not counted
+ * which of them a thread's memory belongs to.
  */
 #include "tool/profile/exact.h"
 
@@ -17,10 +18,13 @@ struct counted {
     bool known;
 };
 
+static bool is_of_blocks(const char *type, bool *bytes);
 static int64_t column_sum(const struct profile *profile, const char *type);
 static int id_order(const void *left, const void *right);
 static size_t counts_make(struct counted *list, const struct profile *profile, bool bytes);
 static void rows_count(struct exact_row *rows, size_t count, struct counted *list, size_t listed);
+static void rows_bound(struct exact_row *rows, size_t count, struct counted *list, size_t listed,
+                       struct exact_row *rest);
 static void rows_fit(struct exact_row *rows, size_t count, bool exact, int64_t sum);
 static int64_t rows_sum(const struct exact_row *rows, size_t count, bool exact);
 
@@ -66,17 +70,22 @@ int64_t profile_exact_thread(const struct profile *profile, uint32_t label_set)
 bool profile_exact_threads(const struct profile *profile, const char *type, struct exact_row *rows,
                            size_t count)
 {
-    bool bytes = strcmp(type, TYPE_ALLOC_SPACE) == 0;
+    bool bytes;
     size_t rest = 0;
     while (rest < count && rows[rest].id != EXACT_REST)
         rest++;
-    if (!profile->counted || rest == count || (!bytes && strcmp(type, TYPE_ALLOC_OBJECTS) != 0))
+    if (!profile->counted || rest == count || !is_of_blocks(type, &bytes))
         return false;
     struct counted *list = calloc(profile->threads.count + 1, sizeof *list);
     size_t listed = list ? counts_make(list, profile, bytes) : 0;
     if (listed == 0) {
         free(list);
         return false;
+    }
+    if (profile_type_blocks(type) != BLOCKS_ALLOCATED) {
+        rows_bound(rows, count, list, listed, &rows[rest]);
+        free(list);
+        return true;
     }
     int64_t sum = rows_sum(rows, count, false);
     rows[rest].value = 0;
@@ -88,6 +97,14 @@ bool profile_exact_threads(const struct profile *profile, const char *type, stru
     rows_fit(rows, count, false, left);
     rows[rest].value = left - rows_sum(rows, count, false);
     return true;
+}
+
+static bool is_of_blocks(const char *type, bool *bytes)
+{
+    const char *unit = strchr(type, '_');
+    *bytes = unit && strcmp(unit, "_space") == 0;
+    return profile_type_blocks(type) != BLOCKS_OTHER &&
+           (*bytes || (unit && strcmp(unit, "_objects") == 0));
 }
 
 /* What is known of each thread, and of others. */
@@ -142,6 +159,19 @@ static void rows_count(struct exact_row *rows, size_t count, struct counted *lis
         rows[i].exact = of && of->known && of->rows == 1;
         if (rows[i].exact)
             rows[i].value = of->value;
+    }
+}
+
+/* What samples say of a thread is at most what the thread has allocated. */
+static void rows_bound(struct exact_row *rows, size_t count, struct counted *list, size_t listed,
+                       struct exact_row *rest)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct counted *of = counted_find(list, listed, rows[i].id);
+        if (!of || !of->known || rows[i].value <= of->value)
+            continue;
+        rest->value += rows[i].value - of->value; /* their sum is one of the profile's columns */
+        rows[i].value = of->value;
     }
 }
 

@@ -126,8 +126,9 @@ static bool threads_make(struct threads *threads, const struct view *view)
                 threads->sums[k] += value;
             }
     }
-    ok = ok && spreads_make(threads, view, row_of) && count_exactly(threads, view, ALLOCATED) &&
-         count_exactly(threads, view, ALLOCATIONS);
+    ok = ok && spreads_make(threads, view, row_of);
+    for (unsigned k = LIVE; k <= ALLOCATIONS; k++)
+        ok = ok && count_exactly(threads, view, k);
     free(row_of);
     map_free(&threads->known);
     qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
