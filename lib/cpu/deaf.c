@@ -40,6 +40,7 @@ void deaf_open(int signal, uint64_t blocked)
     store_relaxed(&can_hear, !alternate_small() && interrupt_open_libcs());
     store_relaxed(&first_look, true);
     store_relaxed(&due, true);
+    store_relaxed(&ends_blocked, false);
     for (uint32_t number = 1; !load_relaxed(&can_hear) && number < tasks_count(); number++)
         store_relaxed(&tasks_at(number)->deaf, false); /* of the last profile */
 }
