@@ -351,17 +351,18 @@ static void tell(const struct guard_report *report)
     message_flush(&out);
 }
 
-/* Where an address lies: before the cell's block, in it, or behind it. */
-static void place(struct print *out, const struct cell *cell, uintptr_t address, const char *what)
+/* Where an address lies: before a block, in it, or behind it. */
+static void place(struct print *out, uintptr_t start, size_t size, uintptr_t address,
+                  const char *what)
 {
-    uintptr_t start = cell->start, end = start + cell->size;
+    uintptr_t end = start + size;
     bool inside = address >= start && address < end;
     print_format(out, "%zu bytes %s %s of %zu bytes at %p",
                  address < start ? start - address : address - (inside ? start : end),
                  address < start ? "before"
                  : inside        ? "into"
                                  : "behind",
-                 what, cell->size, (void *)start);
+                 what, size, (void *)start);
 }
 
 /* The first line. For errors of frees it is the one that is said without a guard, too. */
@@ -384,7 +385,7 @@ static void headline(struct print *out, const struct guard_report *report)
         break;
     case GUARD_USE_AFTER_FREE:
         print_format(out, "memoir: guard: use after free: %s at %p, ", access, address);
-        place(out, cell, report->address, "a freed block");
+        place(out, start, size, report->address, "a freed block");
         return;
     case GUARD_DAMAGE:
         print_format(
@@ -425,7 +426,7 @@ static void headline(struct print *out, const struct guard_report *report)
         if (cell == NULL || cell->born.thread == 0)
             return;
         print_text(out, ": it is ");
-        place(out, cell, report->address,
+        place(out, start, size, report->address,
               cell->state == CELL_FREED ? "a freed block" : "a live block");
         return;
     }
