@@ -19,6 +19,7 @@
 #include "lib/control/control.h"
 #include "lib/faces/gperftools/debug_allocator.h"
 #include "lib/faces/gperftools/malloc_extension.h"
+#include "lib/process/process.h"
 
 struct portal {
     const void *const *methods;
@@ -66,13 +67,23 @@ static void flags_show(void)
     store_release(&shown, true);
 }
 
-/* TCMalloc_SystemAlloc and TCMalloc_SystemRelease: pages of the kernel's, which no heap has. */
-void *system_alloc(size_t size, size_t *actual,
-                   size_t align) __asm__("_Z20TCMalloc_SystemAllocmPmm");
-bool system_release(void *start, size_t size) __asm__("_Z22TCMalloc_SystemReleasePvm");
+/* TCMalloc_SystemAlloc and TCMalloc_SystemRelease: pages of the kernel's, which no heap has. Those
+ * of gperftools' own library, if that is behind ours: it calls them, too, and counts. */
+#define SYSTEM_ALLOC   "_Z20TCMalloc_SystemAllocmPmm"
+#define SYSTEM_RELEASE "_Z22TCMalloc_SystemReleasePvm"
+void *system_alloc(size_t size, size_t *actual, size_t align) __asm__(SYSTEM_ALLOC);
+bool system_release(void *start, size_t size) __asm__(SYSTEM_RELEASE);
+
+static void *theirs_find(const char *name)
+{
+    return next_has_library("libtcmalloc") ? next_find(name) : NULL;
+}
 
 EXPORT void *system_alloc(size_t size, size_t *actual, size_t align)
 {
+    __typeof__(&system_alloc) theirs = (__typeof__(theirs))theirs_find(SYSTEM_ALLOC);
+    if (theirs != NULL)
+        return theirs(size, actual, align);
     size_t page = os_page_size(), bytes = (size + page - 1) & ~(page - 1);
     size_t more = align > page ? align - page : 0;
     if (bytes < size || bytes + more < bytes)
@@ -92,6 +103,9 @@ EXPORT void *system_alloc(size_t size, size_t *actual, size_t align)
 
 EXPORT bool system_release(void *start, size_t size)
 {
+    __typeof__(&system_release) theirs = (__typeof__(theirs))theirs_find(SYSTEM_RELEASE);
+    if (theirs != NULL)
+        return theirs(start, size);
     uintptr_t page = os_page_size(), from = ((uintptr_t)start + page - 1) & ~(page - 1),
               to = ((uintptr_t)start + size) & ~(page - 1);
     return to > from && os_return((void *)from, to - from);
