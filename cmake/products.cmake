@@ -31,9 +31,9 @@ if(MEMOIR_ORDERS_FUNCTIONS)
 endif()
 target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-# deepbind.c wraps dlopen, disposition.c sigaction, sandbox.c prctl, privilege.c setuid, madvise.c madvise, redirect.c dup2, sleep.c poll and thread_start.c pthread_create, which a static program must get
+# deepbind.c wraps dlopen, disposition.c sigaction, sandbox.c prctl, privilege.c setuid, limits.c setrlimit, madvise.c madvise, redirect.c dup2, sleep.c poll and thread_start.c pthread_create, which a static program must get
 # from its own libc; operators.c asks the loader; profiler.c stands before libprofiler, whose archive has the same names.
-set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|process/sandbox|process/privilege|process/madvise|process/redirect|process/sleep|api/thread_start|process/operators|gperftools/profiler>")
+set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|process/sandbox|process/privilege|process/limits|process/madvise|process/redirect|process/sleep|api/thread_start|process/operators|gperftools/profiler>")
 
 # The archive: one relocatable object in which only the exported names are left global, so that
 # our short internal names (span_new, lock) can not meet a program's; and a second one with the

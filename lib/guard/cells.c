@@ -49,7 +49,6 @@ static void place(struct cell *cell, size_t size, size_t align);
 static void list_add(struct list *list, struct cell *cell);
 static struct cell *list_take(struct list *list, struct cell *before);
 static uint64_t addresses_allowed(void);
-static bool addresses_yield(void);
 static bool pages_yield(void);
 static void quarantine_trim(uint64_t bytes);
 static void refuse(const char *why);
@@ -79,7 +78,7 @@ bool cells_init(const struct cells_limits *wanted)
 
 bool cells_yield(size_t size)
 {
-    if (addresses_yield())
+    if (cells_yield_addresses())
         return true;
     if (!load_relaxed(&used_up))
         return false;
@@ -101,7 +100,7 @@ static uint64_t addresses_allowed(void)
 }
 
 /* What is in use stays, and a quarter of the limit. */
-static bool addresses_yield(void)
+bool cells_yield_addresses(void)
 {
     static const char said[] =
         "memoir: guard: the program lowered its limit of addresses (RLIMIT_AS), so fewer are kept "

@@ -82,6 +82,8 @@ bool cells_init(const struct cells_limits *limits);
  * are in use, the quarantine ends, and free pages stop being writable. False: there is nothing to
  * give. */
 bool cells_yield(size_t size);
+/* Only the first: the program has lowered that limit. */
+bool cells_yield_addresses(void);
 /* A block, filled around, all of it zero; the caller fills in `born`, `family`, `recorded` and
  * `owner`, then makes it live by `cells_begin`. NULL: refused. */
 struct cell *cells_take(size_t size, size_t align);

@@ -34,6 +34,38 @@ int main(void)
     return 0;
 }
 END_OF_PROGRAM
+cat >threads.c <<'END_OF_PROGRAM'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+static void *nothing(void *argument)
+{
+    return argument;
+}
+int main(int count, char **arguments)
+{
+    struct rlimit limit = {(rlim_t)1 << 30, RLIM_INFINITY};
+    pthread_t thread;
+    if ((count > 1 ? prlimit(0, RLIMIT_AS, &limit, NULL) : setrlimit(RLIMIT_AS, &limit)) != 0)
+        return 2;
+    if (setrlimit(1000, &limit) != -1)
+        return 3;
+    int error = pthread_create(&thread, NULL, nothing, NULL);
+    void *page = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    printf("thread %d mapping %d\n", error, page == MAP_FAILED);
+    return 0;
+}
+END_OF_PROGRAM
+# The next thread and mapping of the program find addresses, before the heap has asked for any.
+build threads.c -pthread -o threads
+for options in heap:on guard:sampled guard:full debug:on harden:on; do
+    for call in '' prlimit; do
+        got=$(MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB ./threads $call 2>err)
+        [ "$got" = "thread 0 mapping 0" ] || fail "$options $call: exit code $?: $got $(cat err)"
+    done
+done
 build lowers.c -o lowers
 for options in heap:on guard:sampled guard:full guard:full,guard.memory:4M debug:on harden:on; do
     MEMOIR=$options LD_PRELOAD=$MEMOIR_LIB ./lowers >out 2>err || fail "$options: exit code $?: $(cat out err)"
