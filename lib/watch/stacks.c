@@ -168,17 +168,19 @@ INLINE bool is_node(uint32_t id, uintptr_t pc, uint32_t caller)
 INLINE uint32_t child_lately(uint32_t caller, uintptr_t pc, adder *table);
 INLINE uint32_t child_find(uint32_t caller, uintptr_t pc, adder *table);
 
-INLINE uint32_t child_of(uint32_t caller, uintptr_t pc, adder *table)
+/* The child of `node`, whose number is *id: the child's afterwards. NULL: no memory for one. */
+INLINE struct node *child_of(struct node *node, uint32_t *id, uintptr_t pc, adder *table)
 {
-    static struct node root; /* of STACK_NONE */
-    struct node *node = caller == STACK_NONE ? &root : node_at(caller);
     uint32_t child = load_acquire(&node->child);
-    if (likely(child != 0 && is_node(child, pc, caller)))
-        return child;
-    child = child_lately(caller, pc, table);
-    if (child != 0)
+    struct node *there = node_at(child);
+    if (unlikely(child == 0 || load_relaxed(&there->entry.a) != pc)) {
+        if ((child = child_lately(*id, pc, table)) == 0)
+            return NULL;
         store_release(&node->child, child);
-    return child;
+        there = node_at(child);
+    }
+    *id = child;
+    return there;
 }
 
 /* Not its caller's last child, but perhaps one of the last that were looked up. A small program
@@ -187,7 +189,7 @@ INLINE uint32_t child_lately(uint32_t caller, uintptr_t pc, adder *table)
 {
     enum { MANY = 256, SHIFT = 12 }; /* 4,096 entries are 16 KiB */
     static BULK uint32_t lately[1 << SHIFT];
-    if (table_count(&nodes) < MANY)
+    if (load_relaxed(&nodes.count) < MANY)
         return child_find(caller, pc, table);
     uint32_t *place = &lately[hash_word(pc ^ (uint64_t)caller << 32) >> (64 - SHIFT)];
     uint32_t child = load_acquire(place);
@@ -217,18 +219,20 @@ INLINE uint32_t add(struct walk *walk, adder *table)
     uint32_t known = walk->same;
     while (known > 0 && unlikely(walk->nodes[known - 1] == STACK_OTHER)) /* perhaps there is now */
         known--;
-    uint32_t node = known == 0 ? STACK_NONE : walk->nodes[known - 1];
+    static struct node root; /* of STACK_NONE */
+    uint32_t id = known == 0 ? STACK_NONE : walk->nodes[known - 1];
+    struct node *node = known == 0 ? &root : node_at(id);
     for (uint32_t i = known; i < walk->count; i++) {
-        uint32_t next = STACK_OTHER;
-        if (node != STACK_OTHER && walk->pcs[i] != 0)
-            next = child_of(node, walk->pcs[i], table);
-        if (unlikely(next == 0)) {
-            __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
-            next = STACK_OTHER;
+        bool fits = node != NULL && walk->pcs[i] != 0;
+        node = likely(fits) ? child_of(node, &id, walk->pcs[i], table) : NULL;
+        if (unlikely(node == NULL)) {
+            if (fits)
+                __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+            id = STACK_OTHER;
         }
-        walk->nodes[i] = node = next;
+        walk->nodes[i] = id;
     }
-    return node;
+    return id;
 }
 
 bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc)
