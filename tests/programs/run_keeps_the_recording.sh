@@ -179,8 +179,9 @@ if [ "$(id -u)" -eq 0 ] && mkdir "$place/full" && mount -t tmpfs -o size=4k none
     head -c 4096 /dev/zero >"$place/full/other"
     (cd "$place/full" && memoir run --exact "$place/target" exit 3 2>"$place/errors")
     [ $? -eq 3 ] || fail "a full disk: exit code $?"
-    grep -q 'nothing was recorded: .*choose another with --output' "$place/errors" ||
+    grep -q "^memoir: can't write $place/full/.*: No space left on device; nothing is lost" "$place/errors" ||
         fail "a full disk: $(cat "$place/errors")"
+    grep 'nothing was recorded' "$place/errors" && fail "a full disk: the recording is not lost"
     [ "$(files "$place/full")" = "$place/full/other" ] || fail "a full disk: left behind $(files "$place/full")"
     left=$(sed -n 's/.*nothing is lost:  memoir recover \(.*\) -o FILE$/\1/p' "$place/errors")
     memoir recover "$left" -o "$place/recovered.memoir" 2>"$place/errors" ||

@@ -255,11 +255,11 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
     signal(SIGXFSZ, SIG_IGN);
     if (!folder_take(record))
         return false;
-    if (record->about.path[0])
-        shelf_collect(&record->about);
+    bool all = !record->about.path[0] || shelf_collect(&record->about);
     if (!largest_find(&largest, record->about.inside, child->pid)) {
         reports_print(record);
-        told_nothing(record, child);
+        if (all)
+            told_nothing(record, child);
         record_drop(record);
         return false;
     }

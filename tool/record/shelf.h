@@ -58,8 +58,8 @@ pid_t shelf_running(const struct shelf_about *about);
 /* Whether a `memoir run` lives that will finish it. */
 bool shelf_is_held(const struct shelf_about *about);
 /* Makes the captures of processes that did not exit normally complete, in `folder`, and removes
- * their recorder files. How many. */
-size_t shelf_collect(const struct shelf_about *about);
+ * their recorder files. False: some could not be written, and their files are kept, as was told. */
+bool shelf_collect(const struct shelf_about *about);
 /* The same for one recorder file, into the file `to`; if that is "", into the capture that the
  * process had, or else into `path` with .memoir behind it, and `to` becomes that name. If it was
  * only kept for what the program was told to write, that is written, and `to` is the last of these

@@ -28,16 +28,18 @@ static bool capture_continues(const struct state *state, bool *empty);
 static bool capture_write(const struct state *state, const char *to, struct error *error);
 static void told_write(const struct state *state, const char *bytes, size_t size);
 static bool kept_write(const struct state *state, char to[PATH_MAX], struct error *error);
+static void kept_tell(const struct shelf_about *about, const struct error *error, const char *to);
 static bool is_told(const char *bytes, size_t size);
 static bool kept_remove(const struct state *state);
 
-size_t shelf_collect(const struct shelf_about *about)
+bool shelf_collect(const struct shelf_about *about)
 {
     struct state *states;
     struct error error = {0};
     if (shelf_is_for_all(about))
         chmod(about->states, SHELF_MODE); /* other users no longer add or exchange files */
-    size_t count = states_read(about, &states), done = 0;
+    size_t count = states_read(about, &states);
+    bool all = true;
     for (size_t i = 0; i < count; i++) {
         char to[PATH_MAX + 64];
         if (states[i].alive)
@@ -48,7 +50,7 @@ size_t shelf_collect(const struct shelf_about *about)
         }
         capture_place(about, &states[i], to, sizeof to);
         bool written = capture_write(&states[i], to, &error);
-        done += written;
+        all &= written;
         if (!written || states[i].damage != NULL) {
             /* the shelf is removed; this file of it must stay */
             name_free(to, sizeof to, about->path, states[i].about.pid, "");
@@ -58,13 +60,25 @@ size_t shelf_collect(const struct shelf_about *about)
                               "kept as %s",
                               states[i].path, states[i].damage, to);
             else if (kept)
-                terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error.text, to);
+                kept_tell(about, &error, to);
             continue;
         }
         paths_unlink(states[i].path);
     }
     free(states);
-    return done;
+    return all;
+}
+
+/* The error may name the folder by its descriptor, which says nothing to a user. */
+static void kept_tell(const struct shelf_about *about, const struct error *error, const char *to)
+{
+    const char *inside = strstr(error->text, about->inside);
+    if (inside == NULL || !about->inside[0])
+        terminal_warn("%s; nothing is lost:  memoir recover %s -o FILE", error->text, to);
+    else
+        terminal_warn("%.*s%s%s; nothing is lost:  memoir recover %s -o FILE",
+                      (int)(inside - error->text), error->text, about->folder,
+                      inside + strlen(about->inside), to);
 }
 
 /* The capture that the process wrote, if it is in the folder and no other process's; else a name
@@ -125,7 +139,8 @@ static bool capture_write(const struct state *state, const char *to, struct erro
     if (!ok)
         error_set(error, ERROR_INPUT, "%s: %s", state->path, reason ? reason : strerror(errno));
     else if ((ok = output_start(&output, to, error))) {
-        ok = fwrite(capture, 1, made, output.file) == made;
+        ok = fwrite(capture, 1, made, output.file) == made ||
+             error_set(error, ERROR_INPUT, "can't write %s: %s", to, strerror(errno));
         ok = output_end(&output, ok, error) && ok;
     }
     free(capture);

@@ -7,6 +7,7 @@
 #include "tool/record/shelf_told.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +82,8 @@ static bool dump_write(const struct dump *dump)
                             : output_start(&output, dump->path, &error);
     if (ok) {
         ok = contents_put(dump, output.file, &reason);
-        if (!ok && reason)
-            error_set(&error, ERROR_INPUT, "%s: %s", dump->path, reason);
+        if (!ok)
+            error_set(&error, ERROR_INPUT, "%s: %s", dump->path, reason ? reason : strerror(errno));
         ok = output_end(&output, ok, &error) && ok;
     }
     if (!ok)
