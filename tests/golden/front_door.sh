@@ -49,6 +49,9 @@ said 2 "dev: missing:.* make" test --quick # the control
 PATH=$path
 
 said 2 "bench does not take 'wlak'; did you mean:  ./dev bench walk" bench wlak
+for what in $(sed -n 's/^ *\.\/dev bench \([a-z]*\) .*/\1/p' "$root/bench/README.md" | sort -u); do
+    grep -q "^benches='.*\<$what\>" "$root/dev" || fail "./dev bench $what is in bench/README.md, but refused"
+done
 said 2 "install does not take '--prefx'" install --prefx
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && cp "$dev" /tmp/memoir-dev-$$; then
     chmod 755 /tmp/memoir-dev-$$
