@@ -430,11 +430,16 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
     return at;
 }
 
-/* Downwards. The usual count is one, of a loop that allocates, or a few: then words behind them go
- * along, if there is nothing in their place yet, as a call of memmove would take longer. */
+enum { FEW = 8 };
+_Static_assert(sizeof(struct walk) - offsetof(struct walk, frames) >=
+                   (WALK_MAX + FEW) * sizeof(uintptr_t),
+               "words behind the last array belong to the walk");
+
+/* Moves the last words of an array of a walk towards its start. Mostly that is one, in a loop that
+ * allocates, or a few. As a call of memmove would take longer, FEW are copied then: those too many
+ * come from behind the array, and land where nothing is yet. */
 INLINE void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
 {
-    enum { FEW = 8 };
     if (likely(count == 1))
         *to = *from;
     else if (likely(count <= FEW && from - to >= FEW))

@@ -58,15 +58,15 @@ INLINE bool families_fit(unsigned one, unsigned other)
  * the part of the stack that did not change since the last walk is a prefix.
  */
 struct walk {
-    uint32_t count;           /* frames */
-    uint32_t same;            /* number of frames, from the root, that are the same as in the
-                                  walk before */
-    bool cut;                 /* the stack has more frames than `count` */
-    uintptr_t pcs[WALK_MAX];  /* return addresses; pcs[count - 1] is the caller's pc */
-    uint32_t nodes[WALK_MAX]; /* belongs to stacks.c: known for the first `same` */
+    uint32_t count;          /* frames */
+    uint32_t same;           /* number of frames, from the root, that are the same as in the
+                                walk before */
+    bool cut;                /* the stack has more frames than `count` */
+    uintptr_t pcs[WALK_MAX]; /* return addresses; pcs[count - 1] is the caller's pc */
     /* What the unwinder compares to know that a frame is the same (unwind.c). */
     uintptr_t slots[WALK_MAX];  /* the stack pointer, and where things were read from below it */
     uintptr_t frames[WALK_MAX]; /* the frame pointer, where a step depended on it */
+    uint32_t nodes[WALK_MAX];   /* belongs to stacks.c: known for the first `same` */
     uintptr_t end;              /* how the walk ended */
     struct own_stack own;
     uint32_t generation; /* of the rules */
