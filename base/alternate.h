@@ -18,8 +18,8 @@
 int alternate_flag(const void *handler);
 /* The calling thread, which blocks all signals, now has this alternate stack; size 0: none. */
 void alternate_look(uintptr_t low, size_t size);
-/* Whether a thread has had one with too little room for a handler of ours above one of the
- * program's, which may block all signals but libc's. */
+/* Whether a thread has had an alternate stack on which a handler of the program's may leave no room
+ * for one of ours that interrupts it: the one for libc's signal, which no handler blocks. */
 bool alternate_small(void);
 /* Where the calling thread's begins, as `alternate_look` was told; 0: it has none. */
 uintptr_t alternate_low(void);

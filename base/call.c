@@ -3,6 +3,9 @@
 #include "base/call.h"
 
 #include <elf.h>
+
+enum { BRANCH_AND_LINK = 0x25 }; /* of aarch64, with 26 bits for the distance in instructions */
+
 static bool x86_64(const unsigned char *end);
 static bool aarch64(const unsigned char *end);
 static uint32_t word(const unsigned char *at);
@@ -19,7 +22,6 @@ bool call_ends(unsigned machine, const unsigned char *end)
 
 uint64_t call_target(unsigned machine, const unsigned char *end, uint64_t pc)
 {
-    enum { BRANCH_AND_LINK = 0x25 }; /* with 26 bits for the distance, in instructions */
     uint32_t code = word(end - 4);
     if (machine == EM_X86_64 && end[-5] == 0xe8)
         return pc + (uint64_t)(int32_t)code;
@@ -51,7 +53,7 @@ static bool x86_64(const unsigned char *end)
 static bool aarch64(const unsigned char *end)
 {
     uint32_t code = word(end - 4);
-    return code >> 26 == 0x25 || (code & 0xfefff000) == 0xd63f0000;
+    return code >> 26 == BRANCH_AND_LINK || (code & 0xfefff000) == 0xd63f0000;
 }
 
 static uint32_t word(const unsigned char *at)

@@ -18,8 +18,8 @@ struct os_ids {
 void os_ids(struct os_ids *ids);
 
 /* Makes the folder unless something of that name is there. Whether it is a folder, no link, of that
- * owner and with mode 0700, below one where others can't exchange it: that of root, of the owner or
- * of `other`. */
+ * owner and with mode 0700, below one where others can't exchange it: that one belongs to root, to
+ * the owner or to `other`. */
 bool os_private_folder(const char *path, uint32_t owner, uint32_t other);
 void os_remove(const char *path);
 /* The user that owns the file at `path`; false if there is none. */

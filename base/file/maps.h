@@ -51,9 +51,10 @@ bool maps_open(struct maps *maps);
 bool maps_next(struct maps *maps, struct map *map);
 void maps_close(struct maps *maps);
 
-/* The same list with what the kernel knows beside, which takes it milliseconds for each GiB; false
- * if it does not tell. After each mapping `maps_is_apart` says whether children made by fork get
- * nothing of it (MADV_DONTFORK, MADV_WIPEONFORK). */
+/* The same list with the kernel's flags of each mapping, which takes the kernel milliseconds for
+ * each GiB; false if it does not tell them. `maps_is_apart` says whether children made by fork get
+ * nothing of the mapping that was read last (MADV_DONTFORK, MADV_WIPEONFORK); the path of that
+ * mapping is gone afterwards. */
 bool maps_open_flags(struct maps *maps);
 bool maps_is_apart(struct maps *maps);
 

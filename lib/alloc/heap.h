@@ -87,7 +87,7 @@ struct heap_pace {
     uint8_t number;        /* of that rate */
     uint8_t doublings;     /* of the rate in this heap, */
     uint8_t doublings_max; /* and how many there may be */
-    uint8_t turns_free;    /* of PACE_SAMPLES: they are not judged */
+    uint8_t turns_free;    /* how many more turns, of PACE_SAMPLES each, are not judged */
 };
 
 /* Spares (spare.h). Blocks up to 512 bytes are so rarely samples that none is kept. */

@@ -77,7 +77,8 @@ static void *take(size_t align, size_t size, const struct caller *caller)
     return block;
 }
 
-/* An allocator that is behind ours may have operators of its own: they know nothing of ours. */
+/* In the C++ library first: an allocator behind ours may have operators, too, that know nothing of
+ * the program's or ours. */
 static void *cxx_find(const char *name)
 {
     void *found = next_find_beside((const void *)_ZSt15get_new_handlerv, name);

@@ -78,9 +78,9 @@ static bool is_operator(uintptr_t pc, bool frees)
            strncmp(name.function, frees ? "_Zda" : "_Zna", 4) == 0;
 }
 
-/* An operator that ends in a jump to malloc or free leaves its caller's return address: then it is
- * the function that was called there. The answer can take milliseconds, and programs ask for the
- * same few places again and again. */
+/* Whether a return address is in an operator, or behind a call of one: an operator that ends in a
+ * jump to malloc or free has no return address of its own on the stack. To find out can take
+ * milliseconds, and programs have few such places: those that were found are remembered. */
 static bool is_in_operator(uintptr_t pc, bool frees)
 {
     static uintptr_t known[64]; /* return addresses, times two, plus `frees` */

@@ -157,7 +157,8 @@ static bool guarded_at(uint32_t number, struct found *block, const struct record
     return true;
 }
 
-/* Of an array of no elements C++ knows the address behind the word that holds their number. */
+/* In C++, a pointer to an array of no elements points behind the word with their number, which is
+ * all that the block has. */
 static uint32_t guarded_find(uintptr_t address)
 {
     enum { NUMBER = sizeof(size_t) };

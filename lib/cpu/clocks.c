@@ -373,7 +373,8 @@ void clocks_scout_deaf(bool deaf)
         os_timer_remove(changed ? before : now);
 }
 
-/* All threads that run use up CPU time until the next one is heard. */
+/* The timers count the CPU time of all threads: as many as there are may run until the next call
+ * that puts the timers off. */
 bool clocks_heard(void)
 {
     enum { PAUSE_MS = 20, PAUSES = 5, BUSY_MAX = 64 };

@@ -79,12 +79,13 @@ uint32_t clocks_walls(void);
  * that of TASK_NONE. `libcs`: libc's signal may be sent. Then a second timer sends it, once a
  * second of CPU time; where all time counts, once a second. */
 void clocks_scout(bool on, bool libcs);
-/* There are deaf threads, perhaps no others: the first one sends libc's signal, too, from now on.
- * Or none may send it any more. */
+/* There are deaf threads, perhaps no others: from now on the first timer sends libc's signal, and
+ * the second one is gone. Not `deaf`: that signal may not be sent any more. */
 void clocks_scout_deaf(bool deaf);
-/* In the handler: a thread's own clock is heard, and the timers above wait. They send a signal to
- * the process, and a thread that is woken by one which another thread then takes is told of EINTR
- * by epoll_wait and sigtimedwait. Whether it is time to do what a ring of theirs would. */
+/* In the handler, when a thread's own clock has rung: puts off the timers above. Their signal goes
+ * to the process; the kernel may wake one thread for it and let another one take it, and then
+ * epoll_wait and sigtimedwait fail with EINTR in the first. True if it is time to do what follows a
+ * ring of theirs. */
 bool clocks_heard(void);
 /* Around a thread's changes to its own clock outside of a handler, while the profile runs: its end
  * waits for them, a second at most, before it removes the clocks of other threads. */

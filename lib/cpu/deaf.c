@@ -27,7 +27,8 @@ static int signal_now;
 static bool can_hear; /* our handler is in the place of libc's, and has room everywhere */
 static bool first_look;
 static bool due;          /* a look */
-static bool ends_blocked; /* the last thread that ended unheard blocked the signal, or a deaf one */
+static bool ends_blocked; /* of the threads that had no sample or were deaf, the last one to end
+                             blocked the signal */
 /* The thread that starts the profile blocks all signals meanwhile, and these otherwise. */
 static uint32_t starter;
 static uint64_t starters_blocked;
@@ -41,8 +42,10 @@ void deaf_open(int signal, uint64_t blocked)
     store_relaxed(&first_look, true);
     store_relaxed(&due, true);
     store_relaxed(&ends_blocked, false);
-    for (uint32_t number = 1; !load_relaxed(&can_hear) && number < tasks_count(); number++)
-        store_relaxed(&tasks_at(number)->deaf, false); /* of the last profile */
+    if (load_relaxed(&can_hear))
+        return;
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        store_relaxed(&tasks_at(number)->deaf, false); /* it was in the last profile */
 }
 
 bool deaf_can_hear(void)
@@ -72,8 +75,8 @@ void deaf_begin(uint32_t number, uint64_t blocked)
         clocks_scout_deaf(true);
 }
 
-/* One that blocked the signal itself, and lived too shortly to be found: the next ones do the same.
- */
+/* A thread that blocked the signal itself may end before it is found. The next ones probably do the
+ * same. */
 void deaf_end(uint32_t number, uint64_t blocked)
 {
     const struct task *task = tasks_at(number);

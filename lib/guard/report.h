@@ -56,8 +56,8 @@ struct report_counts {
 struct report_counts report_counts(void);
 /* What the program calls the functions of a family: those that allocate, those that free. */
 const char *report_family(unsigned family, bool frees);
-/* Looking for a function's name takes much of the stack: whether the calling thread is not on an
- * alternate one with less room. */
+/* Whether the calling thread's stack has room to look for names of functions, which takes much of
+ * it: an alternate one may be too small. */
 bool report_may_name(void);
 /* In a forked child. */
 void report_forked(void);

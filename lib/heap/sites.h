@@ -110,9 +110,9 @@ INLINE void site_use(struct site *site)
 }
 /* How often the heap reached a new peak. */
 extern HIDDEN uint32_t sites_peak_epoch;
+void site_save_now(struct site *site, uint32_t id, uint32_t epoch);
 /* Called before a site changes: saves what was live at the last peak, unless it is saved already.
  */
-void site_save_now(struct site *site, uint32_t id, uint32_t epoch);
 INLINE void site_save(struct site *site, uint32_t id)
 {
     uint32_t epoch = load_relaxed(&sites_peak_epoch);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/leak/apart.h. Which memory it is only the kernel knows: the program unmaps, moves and
- * splits it, and what is mapped there next is no such memory. The kernel tells it together with
- * the sizes of all mappings, for which it walks through all page tables. So it is asked before the
- * threads stand still, and only in programs that have ever called madvise for that.
+ * See lib/leak/apart.h. Only the kernel knows which memory that is: the program unmaps, moves and
+ * splits it, and what is mapped at the same address later is ordinary memory. The kernel tells it
+ * together with the resident size of each mapping, for which it walks through all page tables. So
+ * it is asked before the threads stand still, and only in programs that have called madvise for
+ * such memory.
  */
 #include "lib/leak/apart.h"
 
@@ -53,14 +54,14 @@ void apart_look(struct apart *apart)
         return;
     apart->known = true;
     while (maps_next(&maps, &map)) {
-        bool holds = roots_may_hold(&map);
+        bool holds = roots_may_hold(&map); /* first: it needs the path */
         if (maps_is_apart(&maps) && holds)
             range_add(apart, map.start, map.end);
     }
     maps_close(&maps);
 }
 
-/* Without the stacks of our own threads, which children do not need either. */
+/* Leaves out the stacks of our own threads: children do not get these either. */
 static void range_add(struct apart *apart, uintptr_t start, uintptr_t end)
 {
     uintptr_t starts[OS_THREADS_MAX], ends[OS_THREADS_MAX];

@@ -21,14 +21,15 @@ struct apart {
     struct scan_range *ranges; /* where it is, as the kernel told before threads stood still */
     unsigned ranges_count;
     size_t ranges_room;
-    bool known;       /* there is no other */
+    bool known;       /* these are all */
     uintptr_t *words; /* of all that memory; NULL: there is none */
     size_t bytes, room;
 };
 
 /* Asks where it is. The kernel takes milliseconds for each GiB of the process. */
 void apart_look(struct apart *apart);
-/* Copies it. False if it is too much, or memory is out: then no copy of the process can tell. */
+/* Copies it. False if it is too much, memory is out, or the kernel did not tell where all of it is:
+ * then a scan can't be made in a copy of the process. */
 bool apart_take(struct apart *apart);
 void apart_free(struct apart *apart);
 

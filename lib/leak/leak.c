@@ -322,8 +322,8 @@ static enum leak_failure copy_wait(pid_t copy, struct shared *shared, bool in_va
         else
             os_wait_shared(&shared->done, 0, LOOK_MS);
     }
-    /* A copy that is done ends by itself. The program may wait for it, too, and then its number is
-     * soon another process's. */
+    /* A copy that is done ends by itself. It is not killed at once: the program may have waited for
+     * it, too, and then its number may be another process's. */
     for (unsigned i = 0; i < ENDING_MS && load_acquire(&shared->done) != 0; i++) {
         if (os_copy_ended(copy))
             return failed;

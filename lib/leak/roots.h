@@ -81,8 +81,8 @@ struct roots {
  * worth nothing. */
 bool roots_scan(struct roots *roots, struct scan *scan);
 void roots_skip(struct roots *roots, const void *start, size_t size);
-/* Whether such a mapping may hold pointers: it is no device, nor shared with other processes by a
- * name. */
+/* Whether a mapping may hold pointers of the program's: not if it is a device's, or shared and has
+ * a name by which other processes map it. */
 bool roots_may_hold(const struct map *map);
 /* Parts of memory that may hold vtables, sorted; returns how many, at most `max`. */
 unsigned roots_constants(struct scan_range *ranges, unsigned max);

@@ -312,7 +312,7 @@ static void worker_end(void)
 static int channel_open(const struct os_ids *ids)
 {
     enum { EFFECTIVE = 1 };
-    /* In a namespace that a user has made, /tmp belongs to a root without a number there. */
+    /* In a user namespace that a user has made, /tmp belongs to root, who has no number there. */
     uint32_t user = ids->user[EFFECTIVE], numberless = access_numberless();
     for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {
         struct print path;

@@ -3,8 +3,8 @@
  * See lib/watch/stacks.h. A stack is added frame by frame, from the root: each frame looks for its
  * pc among the children of the node before. Three shortcuts make that cheap: the frames that the
  * walk shares with the thread's last walk have known nodes; each node remembers the child that was
- * looked up last, and a small table the last ones of all; and a whole stack that was added before
- * is found by a hash of its leaf.
+ * looked up last, and a small table those of many nodes; and a whole stack that was added before is
+ * found by a hash of its leaf.
  */
 #include "lib/watch/stacks.h"
 
@@ -183,8 +183,8 @@ INLINE struct node *child_of(struct node *node, uint32_t *id, uintptr_t pc, adde
     return there;
 }
 
-/* Not its caller's last child, but perhaps one of the last that were looked up. A small program
- * touches no memory for these: the table is short, so that a search costs little. */
+/* Perhaps one of the children that were looked up lately. While there are few nodes a search costs
+ * little: a small program gets no memory for this. */
 INLINE uint32_t child_lately(uint32_t caller, uintptr_t pc, adder *table)
 {
     enum { MANY = 256, SHIFT = 12 }; /* 4,096 entries are 16 KiB */

@@ -49,7 +49,7 @@ struct table {
 uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t max, bool *fresh);
 /* The same in a signal handler: never waits for a thread, least of all for the interrupted one, and
  * may find no memory for that reason. `table_reserve` makes that rare: it gets memory for the next
- * entries; not inside the allocator. */
+ * entries; it must not be called inside the allocator. */
 uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t max, bool *fresh);
 void table_reserve(struct table *table, uint64_t max);
 /* The entry of a number that was handed out; all but the number may be known when compiling, which

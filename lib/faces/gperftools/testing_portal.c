@@ -39,7 +39,7 @@ extern double flag_rate FLAG(62, double, 27, tcmalloc_release_rate);
 extern int32_t flag_verbose FLAG(61, int32, 13, verbose);
 EXPORT int64_t flag_sample = 0;
 EXPORT double flag_rate = 1;
-EXPORT int32_t flag_verbose = 0; /* of messages of the tests: ours go by PERFTOOLS_VERBOSE */
+EXPORT int32_t flag_verbose = 0; /* for the tests' own messages: ours heed PERFTOOLS_VERBOSE */
 
 static bool shown;
 static int64_t sample_applied = 0;
@@ -67,7 +67,7 @@ static void flags_show(void)
     store_release(&shown, true);
 }
 
-/* TCMalloc_SystemAlloc and TCMalloc_SystemRelease: pages of the kernel's, which no heap has. Those
+/* TCMalloc_SystemAlloc and TCMalloc_SystemRelease: pages from the kernel that are in no heap. Those
  * of gperftools' own library, if that is behind ours: it calls them, too, and counts. */
 #define SYSTEM_ALLOC   "_Z20TCMalloc_SystemAllocmPmm"
 #define SYSTEM_RELEASE "_Z22TCMalloc_SystemReleasePvm"
