@@ -63,6 +63,11 @@ echo >&3
 exec 3>&-
 wait $run || { echo "memoir run of a program that was scanned ended with $?"; failed=1; }
 rm -f in
-# A program that ends before it is asked, and one that is not there.
+# One that is not there; and one without memoir, of which no scan is announced.
 "$MEMOIR_TOOL" leaks 999999999 >out 2>&1 && { echo "a process that is not there"; failed=1; }
+sleep 100 &
+"$MEMOIR_TOOL" leaks $! >out 2>said && { echo "a process without memoir"; failed=1; }
+kill $!
+wanted "without memoir" 'runs without memoir' said
+grep 'a scan of process' said && { echo "without memoir: a scan is announced"; failed=1; }
 exit $failed

@@ -266,7 +266,8 @@ static bool process_dump(struct profile *profile, const char *word,
         return false;
     long number = process.pid;
     snprintf(name, sizeof name, "process %ld", number);
-    if (options->ask && strncmp(options->ask, "leaks", 5) == 0 && !terminal_is_quiet())
+    bool scans = options->ask && strncmp(options->ask, "leaks", 5) == 0;
+    if (scans && !terminal_is_quiet() && !attach_refusal(&process))
         pause_tell(&process, stderr);
     int fd = scratch_open(path, sizeof path, error);
     if (fd < 0)
