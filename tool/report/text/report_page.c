@@ -366,11 +366,11 @@ static void clock_print(const struct profile *profile, const struct style *style
     bool wall = profile_type_named(profile, TYPE_WALL) >= 0;
     if (clock->rate <= 0)
         return;
+    int64_t sum = type_sum(profile, wall ? TYPE_WALL : TYPE_CPU);
     fprintf(style->out, "    %s  %s", wall ? "time" : "CPU",
-            style_value(time, (double)type_sum(profile, wall ? TYPE_WALL : TYPE_CPU),
-                        UNIT_NANOSECONDS));
+            sum > 0 ? style_value(time, (double)sum, UNIT_NANOSECONDS) : "no sample");
     if (clock->user_ns + clock->system_ns > 0)
-        fprintf(style->out, "%s user %s, system %s", wall ? ", of which" : ":",
+        fprintf(style->out, "%s user %s, system %s", wall && sum > 0 ? ", of which" : ":",
                 style_value(user, (double)clock->user_ns, UNIT_NANOSECONDS),
                 style_value(system, (double)clock->system_ns, UNIT_NANOSECONDS));
     fprintf(style->out, "     %ld samples a second", (long)clock->rate);
