@@ -50,9 +50,9 @@ uint64_t clocks_passed_ns(struct task *task);
 uint64_t clocks_drawn_ns(struct task *task);
 /* How much of it there is. Another thread's answer is only about right. */
 uint64_t clocks_unheard_ns(const struct task *task);
-/* A thread that does not hear its clocks gets others, which send libc's signal, and is `deaf` from
- * then on; or it gets the usual ones again. Not in the thread itself. False: it has none, or there
- * is no other for it. */
+/* `deaf`: a thread that does not hear its clocks gets others, which send libc's signal. Else it
+ * gets the usual ones again. Not in the thread itself. False if it has none, or there are no
+ * others. */
 bool clocks_hear(uint32_t number, bool deaf);
 /* In the handler: there is no sample of `ns` that were told of. A later one, or the thread's end,
  * stands for them. */
