@@ -195,16 +195,18 @@ EXPORT int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict
     return -1;
 }
 
-/* libc's function only makes the system call. No signal comes before the stack was looked at. */
+/* libc's function only makes the system call. No signal comes before the stack was looked at. One
+ * of a child in its parent's memory is no thread's of the parent. */
 EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
 {
     uint64_t mask;
     os_signals_set(~(uint64_t)0, &mask);
     long result = arch_syscall(SYS_sigaltstack, (long)stack, (long)before, 0, 0, 0, 0);
-    if (result == 0 && stack != NULL)
+    if (result == 0 && stack != NULL && memory_is_own()) {
         signal_stack_set(stack);
-    if (alternate_small())
-        deaf_leave();
+        if (alternate_small())
+            deaf_leave();
+    }
     os_signals_set(mask, NULL);
     if (result < 0)
         errno = (int)-result;

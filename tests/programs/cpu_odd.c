@@ -156,6 +156,20 @@ static int mode_clone(void)
     return 0;
 }
 
+/* A child in its parent's memory sets a signal stack that is not the parent's. */
+static int mode_vfork(void)
+{
+    static char low[8192];
+    const stack_t stack = {.ss_sp = low, .ss_size = sizeof low};
+    int status = 1;
+    pid_t child = vfork();
+    if (child == 0)
+        _exit(sigaltstack(&stack, NULL) != 0);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        return 4;
+    return mode_clone();
+}
+
 /* Children that share memory until they exec, while the parent's threads are sampled. */
 static int mode_spawn(void)
 {
@@ -480,7 +494,7 @@ static const struct {
     {"jump", mode_jump},         {"context", mode_context}, {"assembler", mode_assembler},
     {"blocked", mode_blocked},   {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
     {"brief", mode_brief},       {"small", mode_small},     {"waiting", mode_waiting},
-    {"handlers", mode_handlers}, {"shared", mode_shared}};
+    {"handlers", mode_handlers}, {"shared", mode_shared},   {"vfork", mode_vfork}};
 
 int main(int count, char **arguments)
 {
