@@ -24,7 +24,8 @@ enum {
 };
 
 static int signal_now;
-static bool can_hear; /* our handler is in the place of libc's, and has room everywhere */
+static bool can_hear;    /* our handler is in the place of libc's, and has room everywhere */
+static bool may_be_deaf; /* clocks may send libc's signal, for which there was room once */
 static bool first_look;
 static bool due;          /* a look */
 static bool ends_blocked; /* of the threads that had no sample or were deaf, the last one to end
@@ -39,6 +40,7 @@ void deaf_open(int signal, uint64_t blocked)
     starter = (uint32_t)os_tid_asked();
     starters_blocked = blocked;
     store_relaxed(&can_hear, !alternate_small() && interrupt_open_libcs());
+    store_relaxed(&may_be_deaf, load_relaxed(&can_hear));
     store_relaxed(&first_look, true);
     store_relaxed(&due, true);
     store_relaxed(&ends_blocked, false);
@@ -56,8 +58,15 @@ bool deaf_can_hear(void)
 void deaf_leave(void)
 {
     static const struct tasks_scan look = {NULL, NULL, deaf_look};
-    if (__atomic_exchange_n(&can_hear, false, __ATOMIC_RELAXED) && !confined(CONFINE_CPU))
-        tasks_scan_start(&look);
+    if (likely(!load_relaxed(&may_be_deaf)))
+        return;
+    if (__atomic_exchange_n(&can_hear, false, __ATOMIC_RELAXED) && !confined(CONFINE_CPU)) {
+        tasks_scan_settle(); /* it may be past its look */
+        tasks_scan(&look);
+        store_relaxed(&may_be_deaf, false);
+    } else {
+        tasks_scan_settle();
+    }
 }
 
 static bool is_in(uint64_t signals)

@@ -19,8 +19,8 @@ void deaf_begin(uint32_t number, uint64_t blocked);
 void deaf_end(uint32_t number, uint64_t blocked);
 /* Whether libc's signal may be sent. */
 bool deaf_can_hear(void);
-/* The calling thread, which blocks all signals, has an alternate stack with little room: libc's
- * signal is not sent any more. */
+/* The calling thread, which blocks all signals, has an alternate stack with little room: when this
+ * returns, libc's signal is not sent any more. It looks once at the clocks of all threads. */
 void deaf_leave(void);
 /* In a handler: whether the clock of some thread seems not to be heard, so that a look is due. */
 bool deaf_seen(void);

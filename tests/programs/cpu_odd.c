@@ -366,8 +366,8 @@ static void *run_small(void *unused)
         sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
         abort();
     for (int i = 0; i < 20; i++) {
-        burn_thread(wanted_ns / 30);
         raise(SIGUSR1);
+        burn_thread(wanted_ns / 30);
     }
     return unused;
 }
@@ -378,6 +378,30 @@ static int mode_small(void)
     if (pthread_create(&thread, NULL, run_small, NULL) != 0)
         return 2;
     return pthread_join(thread, NULL);
+}
+
+static void *run_idle(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* The same after many threads that block all signals, whose clocks take milliseconds to change. */
+static int mode_crowd(void)
+{
+    enum { THREADS = 2000, STACK = 64 << 10 };
+    pthread_t id;
+    pthread_attr_t attributes;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&id, &attributes, run_idle, NULL) != 0)
+            break;
+    return mode_small();
 }
 
 /* A thread that waits for signals while others, which block all, work: no signal ends its wait. */
@@ -494,7 +518,8 @@ static const struct {
     {"jump", mode_jump},         {"context", mode_context}, {"assembler", mode_assembler},
     {"blocked", mode_blocked},   {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
     {"brief", mode_brief},       {"small", mode_small},     {"waiting", mode_waiting},
-    {"handlers", mode_handlers}, {"shared", mode_shared},   {"vfork", mode_vfork}};
+    {"handlers", mode_handlers}, {"shared", mode_shared},   {"vfork", mode_vfork},
+    {"crowd", mode_crowd}};
 
 int main(int count, char **arguments)
 {

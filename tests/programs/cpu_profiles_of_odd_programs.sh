@@ -95,6 +95,9 @@ run brief && holds burn_thread run_brief 300
 
 # Their signal neither reaches a handler on a stack without room for two, nor ends the waits of others.
 run small
+for what in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    MEMOIR=cpu:on,cpu.rate:1000,heap:off preload ./odd crowd 60 >out 2>errors || fail "crowd, run $what: exit code $?"
+done
 run waiting && holds burn_thread run_aside 1000
 
 # A thread that blocks those of libc, too, is told of.
