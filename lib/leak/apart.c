@@ -4,7 +4,7 @@
  * splits it, and what is mapped at the same address later is ordinary memory. The kernel tells it
  * together with the resident size of each mapping, for which it walks through all page tables. So
  * it is asked before the threads stand still, and only in programs that have called madvise for
- * such memory.
+ * such memory; again while they stand if one of them was in such a call since.
  */
 #include "lib/leak/apart.h"
 
@@ -22,7 +22,7 @@ enum {
     BYTES_MAX = 1 << 27,  /* copied at most, for threads stand still */
 };
 
-static bool any_advised;
+static uint32_t begun, ended; /* calls of madvise for that */
 
 /* What the visitors below need. */
 struct taking {
@@ -35,17 +35,25 @@ static touched_visitor count_bytes, take_bytes;
 static void ranges_each(const struct apart *apart, const struct touched *touched,
                         touched_visitor *visit, void *context);
 
-void apart_advised(int advice)
+bool apart_advises(int advice)
 {
-    if (advice == MADV_DONTFORK || advice == MADV_WIPEONFORK)
-        store_relaxed(&any_advised, true);
+    if (advice != MADV_DONTFORK && advice != MADV_WIPEONFORK)
+        return false;
+    __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+void apart_advised(void)
+{
+    __atomic_fetch_add(&ended, 1, __ATOMIC_SEQ_CST);
 }
 
 void apart_look(struct apart *apart)
 {
     struct maps maps;
     struct map map;
-    *apart = (struct apart){.known = !load_relaxed(&any_advised)};
+    uint32_t calls = load_acquire(&ended);
+    *apart = (struct apart){.known = load_acquire(&begun) == 0, .calls = calls};
     if (apart->known)
         return;
     apart->ranges_room = RANGES_MAX * sizeof *apart->ranges;
@@ -84,6 +92,10 @@ bool apart_take(struct apart *apart)
 {
     struct touched touched;
     struct taking taking = {.apart = apart};
+    if (load_acquire(&begun) != apart->calls) {
+        apart_free(apart);
+        apart_look(apart);
+    }
     if (!apart->known || apart->ranges_count == 0)
         return apart->known;
     touched_open(&touched);

@@ -14,13 +14,15 @@
 
 #include "lib/leak/scan.h"
 
-/* The program called madvise, with success. */
-void apart_advised(int advice);
+/* The program is about to call madvise; if that returns true, it has, or has failed to. */
+bool apart_advises(int advice);
+void apart_advised(void);
 
 struct apart {
     struct scan_range *ranges; /* where it is, as the kernel told before threads stood still */
     unsigned ranges_count;
     size_t ranges_room;
+    uint32_t calls;   /* of madvise that had ended by then */
     bool known;       /* these are all */
     uintptr_t *words; /* of all that memory; NULL: there is none */
     size_t bytes, room;
@@ -28,8 +30,8 @@ struct apart {
 
 /* Asks where it is. The kernel takes milliseconds for each GiB of the process. */
 void apart_look(struct apart *apart);
-/* Copies it. False if it is too much, memory is out, or the kernel did not tell where all of it is:
- * then a scan can't be made in a copy of the process. */
+/* Copies it, while all threads stand still. False if it is too much, memory is out, or the kernel
+ * did not tell where all of it is: then a scan can't be made in a copy of the process. */
 bool apart_take(struct apart *apart);
 void apart_free(struct apart *apart);
 

@@ -17,12 +17,11 @@ EXPORT int madvise(void *start, size_t size, int advice);
 
 EXPORT int madvise(void *start, size_t size, int advice)
 {
+    bool counts = memory_is_own() && apart_advises(advice);
     long got = arch_syscall(SYS_madvise, (long)start, (long)size, advice, 0, 0, 0);
-    if (got < 0) {
+    if (counts)
+        apart_advised();
+    if (got < 0)
         errno = (int)-got;
-        return -1;
-    }
-    if (memory_is_own())
-        apart_advised(advice);
-    return 0;
+    return got < 0 ? -1 : 0;
 }

@@ -94,7 +94,8 @@ int main(void)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     assert(apart != MAP_FAILED);
     assert(madvise(apart, APART, MADV_DONTFORK) == 0);
-    apart_advised(MADV_DONTFORK);
+    if (apart_advises(MADV_DONTFORK))
+        apart_advised();
     lose();
     wipe();
     start(holder_run, &held);
