@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/guard/guard.h"
 #include "lib/process/process.h"
 #include "lib/watch/watch.h"
 
@@ -67,12 +68,15 @@ static void compare(const void *p, size_t size, size_t align, struct asked asked
         tell(p, "size", size, asked, caller);
 }
 
-/* An operator that a library does not export is known by the file's own table of symbols. */
+/* An operator that a library does not export is known by the file's own table of symbols, if there
+ * is room to look there. */
 static bool is_operator(uintptr_t pc, bool frees)
 {
     struct code_name name;
     if (operators_of_library(pc, frees))
         return true;
+    if (!report_may_name())
+        return false;
     code_name_find(pc, &name);
     return strncmp(name.function, frees ? "_Zdl" : "_Znw", 4) == 0 ||
            strncmp(name.function, frees ? "_Zda" : "_Zna", 4) == 0;

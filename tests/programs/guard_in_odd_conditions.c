@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* guard_in_odd_conditions.sh runs it: one heap error, at a moment or in surroundings that make a
  * report hard.   CASE [PROGRAM ARGUMENTS] */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -43,9 +44,16 @@ static void free_twice(int number)
     free(block);
 }
 
+static void (*operator_delete)(void *);
+static void delete_mallocs(int number)
+{
+    (void)number;
+    operator_delete(block);
+}
+
 /* With 8 KiB beside what the kernel puts there: a report has its room, but looking for names does
  * not. */
-static void on_a_small_stack(void)
+static void run_on_a_small_stack(void (*handler)(int))
 {
     size_t size = (8 << 10) + getauxval(AT_MINSIGSTKSZ);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
@@ -53,10 +61,21 @@ static void on_a_small_stack(void)
     if (low == MAP_FAILED || mprotect(low + page, room, PROT_READ | PROT_WRITE) != 0)
         _exit(3);
     stack_t stack = {.ss_sp = low + page, .ss_size = room};
-    struct sigaction action = {.sa_handler = free_twice, .sa_flags = SA_ONSTACK};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
     if (sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
         _exit(77);
     raise(SIGUSR1);
+}
+
+static void on_a_small_stack(void)
+{
+    run_on_a_small_stack(free_twice);
+}
+
+static void mismatch_on_a_small_stack(void)
+{
+    operator_delete = (void (*)(void *))dlsym(NULL, "_ZdlPv");
+    run_on_a_small_stack(delete_mallocs);
 }
 
 static void ends_by(pid_t child, int number)
@@ -240,6 +259,7 @@ int main(int argc, char **argv)
     } cases[] = {
         {"in_handler", in_handler},
         {"on_a_small_stack", on_a_small_stack},
+        {"mismatch_on_a_small_stack", mismatch_on_a_small_stack},
         {"in_fork", in_fork},
         {"in_last_destructor", in_last_destructor},
         {"blocked", blocked},

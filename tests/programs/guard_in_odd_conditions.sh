@@ -37,6 +37,7 @@ odd="env LD_PRELOAD=$MEMOIR_LIB ./odd"
     for options in guard:full debug:on debug:on,guard.suppress:unheard_of; do
         run 134 $options $odd on_a_small_stack && says 1 'double free of|has been already deallocated'
     done
+    run 134 debug:on $odd mismatch_on_a_small_stack && says 1 'allocated with malloc being deallocated with delete'
     run 0 guard:full $odd in_fork && says 1 "$overflow"
     run 139 guard:full $odd locked && says 1 "$freed"
     for quarantine in 64K 1M 64M; do
