@@ -78,28 +78,36 @@ static void *take(size_t align, size_t size, const struct caller *caller)
 }
 
 /* In the C++ library first: an allocator behind ours may have operators, too, that know nothing of
- * the program's or ours. */
-static void *cxx_find(const char *name)
+ * the program's or ours. A search takes microseconds, and keeps the C++ library for ever. */
+static void *cxx_find(void **known, const char *name)
 {
-    void *found = next_find_beside((const void *)_ZSt15get_new_handlerv, name);
-    return found != NULL ? found : next_find(name);
+    void *found = load_relaxed(known);
+    if (likely(found != NULL))
+        return found;
+    found = next_find_beside((const void *)_ZSt15get_new_handlerv, name);
+    if (found == NULL)
+        return next_find(name);
+    store_relaxed(known, found);
+    return found;
 }
 
 /* The C++ library's own form calls the throwing one, which is the program's or ours, and catches:
  * that takes C++. */
 static void *nothrow_by_cxx(size_t align, size_t size, const struct nothrow *tag, unsigned family)
 {
+    static void *known[4];
     bool array = family == FAMILY_NEW_ARRAY;
-    if (align == 0) {
-        void *(*next)(size_t, const struct nothrow *) =
-            (void *(*)(size_t, const struct nothrow *))cxx_find(array ? "_ZnamRKSt9nothrow_t"
-                                                                      : "_ZnwmRKSt9nothrow_t");
-        return next == NULL ? NULL : next(size, tag);
-    }
-    void *(*next)(size_t, size_t, const struct nothrow *) =
-        (void *(*)(size_t, size_t, const struct nothrow *))cxx_find(
-            array ? "_ZnamSt11align_val_tRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t");
-    return next == NULL ? NULL : next(size, align, tag);
+    void *found;
+    if (align == 0)
+        found = cxx_find(&known[array], array ? "_ZnamRKSt9nothrow_t" : "_ZnwmRKSt9nothrow_t");
+    else
+        found = cxx_find(&known[2 + array], array ? "_ZnamSt11align_val_tRKSt9nothrow_t"
+                                                  : "_ZnwmSt11align_val_tRKSt9nothrow_t");
+    if (found == NULL)
+        return NULL;
+    return align == 0
+               ? ((void *(*)(size_t, const struct nothrow *))found)(size, tag)
+               : ((void *(*)(size_t, size_t, const struct nothrow *))found)(size, align, tag);
 }
 
 /* The nothrow forms must call the handler, too, and must swallow what it throws. */
