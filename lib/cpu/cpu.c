@@ -27,6 +27,7 @@ enum {
     ENDED_MAX = 1024, /* ended threads that are told apart */
     LOOK_EVERY = 10,  /* rings of the process's timer: so often the kernel is asked for all threads,
                          and at the 1st, 2nd, 4th and 8th: most begin early */
+    LOOK_FEW = 16,    /* and at each, up to this number of them */
     COPY_PAUSE = 50,  /* times as long as `about_copy` took */
 };
 
@@ -393,15 +394,16 @@ void cpu_thread_end(const struct caller *at)
     os_signals_set(before, NULL);
 }
 
-/* The timer of the process rang, or was due: is the thread that it came upon known? Now and then
- * all are looked for. */
+/* The timer of the process rang, or was due: is the thread that it came upon known? All are looked
+ * for now and then; few each time, as a known thread's clock comes upon no other. */
 static void look_around(void)
 {
     static uint32_t rings;
     uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
     about_copy_now_and_then();
     bool early = ring < LOOK_EVERY && (ring & (ring - 1)) == 0;
-    if (deaf_seen() || early || ring % LOOK_EVERY == 0 || tasks_self(os_tid_asked()) == TASK_NONE)
+    bool all = early || ring % LOOK_EVERY == 0 || tasks_count() <= LOOK_FEW;
+    if (deaf_seen() || all || tasks_self(os_tid_asked()) == TASK_NONE)
         tasks_scan_start(&later_scan);
 }
 

@@ -156,6 +156,18 @@ static int mode_clone(void)
     return 0;
 }
 
+/* One after the other, each of which ends soon. */
+static int mode_clones(void)
+{
+    int failed = 0;
+    wanted_ns = wanted_ns * 2 / 3;
+    for (int i = 0; i < 8 && !failed; i++) {
+        clone_done = 0;
+        failed = mode_clone();
+    }
+    return failed;
+}
+
 /* A child in its parent's memory sets a signal stack that is not the parent's. */
 static int mode_vfork(void)
 {
@@ -519,7 +531,7 @@ static const struct {
     {"blocked", mode_blocked},   {"aside", mode_aside},     {"blocked_all", mode_blocked_all},
     {"brief", mode_brief},       {"small", mode_small},     {"waiting", mode_waiting},
     {"handlers", mode_handlers}, {"shared", mode_shared},   {"vfork", mode_vfork},
-    {"crowd", mode_crowd}};
+    {"crowd", mode_crowd},       {"clones", mode_clones}};
 
 int main(int count, char **arguments)
 {

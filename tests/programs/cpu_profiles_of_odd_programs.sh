@@ -57,6 +57,7 @@ run tiny && holds burn_thread run_thread 2000
 run alternate && holds burn_main "main mode_alternate" 60 && holds burn_one \
     "main mode_alternate __GI_raise __pthread_kill_implementation __restore_rt on_user" 0
 run clone && holds burn_thread run_clone 150 && holds burn_main "main mode_clone" 20
+run clones && holds burn_thread run_clone 1300
 run vfork && holds burn_thread run_clone 150
 run spawn && holds burn_thread run_thread 200 && holds burn_main "main mode_spawn" 20
 run jump && holds burn_one "main mode_jump jump_outer" 200
