@@ -50,7 +50,6 @@ bool shelf_collect(const struct shelf_about *about)
         }
         capture_place(about, &states[i], to, sizeof to);
         bool written = capture_write(&states[i], to, &error);
-        all &= written;
         if (!written || states[i].damage != NULL) {
             /* the shelf is removed; this file of it must stay */
             name_free(to, sizeof to, about->path, states[i].about.pid, "");
@@ -61,6 +60,7 @@ bool shelf_collect(const struct shelf_about *about)
                               states[i].path, states[i].damage, to);
             else if (kept)
                 kept_tell(about, &error, to);
+            all &= written || !kept;
             continue;
         }
         paths_unlink(states[i].path);
