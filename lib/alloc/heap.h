@@ -145,10 +145,9 @@ struct heap {
     struct heap_cache cache;
     struct heap_sums large; /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
-    struct delay *delay;  /* freed blocks that wait (delay.h); NULL unless they are hardened */
-    struct front *fronts; /* what the thread keeps of owners (owner.h), */
-    struct heap_sums
-        past; /* what the thread counted neither in bins nor as large: for its totals, */
+    struct delay *delay;   /* freed blocks that wait (delay.h); NULL unless they are hardened */
+    struct front *fronts;  /* what the thread keeps of owners (owner.h), */
+    struct heap_sums past; /* counted by the thread, neither in bins nor as large, */
     struct owner *default_owner; /* and the owner of all its blocks; NULL: none */
     void *counted; /* for rooms above: what belongs to this heap elsewhere; stays with it */
 };

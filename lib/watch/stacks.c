@@ -216,10 +216,10 @@ INLINE uint32_t child_find(uint32_t caller, uintptr_t pc, adder *table)
 
 INLINE uint32_t add(struct walk *walk, adder *table)
 {
+    static struct node root; /* of STACK_NONE */
     uint32_t known = walk->same;
     while (known > 0 && unlikely(walk->nodes[known - 1] == STACK_OTHER)) /* perhaps there is now */
         known--;
-    static struct node root; /* of STACK_NONE */
     uint32_t id = known == 0 ? STACK_NONE : walk->nodes[known - 1];
     struct node *node = known == 0 ? &root : node_at(id);
     for (uint32_t i = known; i < walk->count; i++) {
